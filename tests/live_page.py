@@ -82,7 +82,7 @@ def tried(
     tape = data_of(page)["tapes"][0]
     inputs = [
         (step, about[0], numbers)
-        for step, _, about, numbers in tape["steps"]
+        for step, _, about, numbers, *_ in tape["steps"]
         if isinstance(numbers, list) and about[0] and numbers
     ]
     states: list[dict[str, str]] = [{}]

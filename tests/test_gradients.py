@@ -33,7 +33,7 @@ from attncli.core.attention.scores import (
 from attncli.core.attention.softmax import Exp, Sum
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms import recurrent, training, transformer
-from attncli.core.tape import operations
+from attncli.core.tape import backward_operations, operations
 from attncli.core.tape.backward_operations import Hadamard, Subtract, summed_to_shape
 from attncli.core.tape.evaluation import array_of, evaluate, walk
 from attncli.core.tape.operations import (
@@ -148,6 +148,8 @@ OPERATIONS: list[Operation] = [
     norms_and_activations.Deviation(value("a"), 0.5),
     transformer.Rows(value("a"), (1, 0, 1), ("x", "y", "x")),
     operations.Row(value("a"), 1),
+    operations.Row(value("a", 1, 1, 4, 3), 1, 2),
+    backward_operations.Columns(value("a"), 1, 3),
     operations.AsRow(vector("a")),
     operations.MatVec(value("a"), vector("bb")),
     operations.Stacked((vector("a"), vector("bb"))),

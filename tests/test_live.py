@@ -286,7 +286,7 @@ def test_demo_knows_the_samples(attn: Attn) -> None:
 
 SOME_SAMPLES = (
     "co_attention", "gradient_heads", "integers_columns", "mask_padding", "normalize_sparsemax",
-    "recurrent", "score_additive", "transformer_training",
+    "online", "recurrent", "score_additive", "transformer_training",
 )  # fmt: skip
 """Samples that have most operations; `python -m benchmarks.surveys.live` tries all and 300 more."""
 

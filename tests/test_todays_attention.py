@@ -245,10 +245,13 @@ def loss(keys: Keys, upstream: Any) -> Any:
     return reference.mp.fsum(reference.dot(row, reference.exact(up)) for row, up in pairs)
 
 
-def check_gradients(keys: Keys, paths: list[str]) -> None:
-    """Compare the derivatives with regard to these arrays with differences."""
+def check_gradients(keys: Keys, paths: list[str], **beside: Any) -> None:
+    """Compare the derivatives with regard to these arrays with differences.
+
+    `beside` are keys that leave the output as it is, which only the program is given.
+    """
     upstream = numbers(9, *output(keys).shape)
-    trace = attncli.compute(attncli.Problem(**keys, gradient=upstream))
+    trace = attncli.compute(attncli.Problem(**keys, **beside, gradient=upstream))
     for path in paths:
         found = trace[f"d_{path}"].value
         expected = np.empty(found.shape)

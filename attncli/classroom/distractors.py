@@ -202,7 +202,10 @@ class Distractors:
         divides, unit = np.zeros(1, bool), self.question.unit
         for node in _divisions(expression):
             parts = (evaluate(part, value_of) for part in (node.dividend, node.divisor))
-            dividend, divisor = map(np.abs, parts)
+            try:
+                dividend, divisor = np.broadcast_arrays(*map(np.abs, parts))
+            except ValueError as error:
+                raise ShapeError(*error.args) from error
             is_written_as_0 = (divisor < unit) & (dividend >= unit)
             by_nothing = is_written_as_0 | ((divisor == 0) & (dividend > 0))
             divides = divides | by_nothing.reshape(len(by_nothing), -1).any(axis=-1)

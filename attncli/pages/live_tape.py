@@ -68,7 +68,8 @@ class Programs:
             if isinstance(whole, WithSink):
                 total, of_sink = whole.left, whole.right
             power = sources(step)[0].operation if isinstance(total, Sum) else None
-            if isinstance(total, Sum) and isinstance(power, Exp):
+            is_of_step = isinstance(power, ShiftedExp) and not isinstance(power.shift, Largest)
+            if isinstance(total, Sum) and isinstance(power, Exp) and not is_of_step:
                 sinks = (of_sink.sink,) if isinstance(of_sink, SinkPower) else ()
                 of_line = power.operand, total.along, sinks, power.base, power.temperature
                 self.shift_of[power] = LargestIfNeeded(*of_line)
@@ -230,13 +231,15 @@ class LiveCells(PageCells):
     def _entry(self, step: Step, known: Mapping[Any, int]) -> list[Any]:
         """Return the name and shape of a step with its operation, or of an input with its numbers.
 
+        A step tells whether it is of the backward pass, and 1 if it makes −∞ on purpose.
         An input has its key, its shape in the file, whether it is transposed there, whether −∞ may
         be in it, and whether it is also a step.
         """
         entry = [step.name, list(step.array.shape)]
         if step.operation is not None and not step.is_given:
             call = self.programs.recorded(step.operation)
-            return [*entry, self.programs.add(call, known), step.backward]
+            blocks = any(isinstance(p, Operation) and p.blocks for p in walk(step.operation))
+            return [*entry, self.programs.add(call, known), step.backward, int(blocks)]
         problem = self.trace.problem
         source = step.operation if isinstance(step.operation, Step) else step
         key = f"{source.key}.keep" if source.key.endswith("mask") else source.key

@@ -225,7 +225,7 @@ class Views:
         if is_cut and axes[0] == "query" and self.rows:
             rows, columns = (rows, self.rows) if transposed else (self.rows, columns)
         row_axis, column_axis = reversed(axes) if transposed else axes
-        size = array.shape[-1]
+        size, labels = array.shape[-1], {**self.trace.labels, **part.labels}
         operation = part.operation if isinstance(part, Step) else None
         cells = {}
         if isinstance(operation, Operation) and type(operation).is_blank is not Operation.is_blank:
@@ -235,8 +235,8 @@ class Views:
             values,
             rows,
             columns,
-            row_labels=told_apart(self.trace.labels.get(row_axis, ())),
-            column_labels=told_apart(self.trace.labels.get(column_axis, ())),
+            row_labels=told_apart(labels.get(row_axis, ())),
+            column_labels=told_apart(labels.get(column_axis, ())),
             write=style_of(array, self.decimals),
             bars=range(size, array.shape[1] * size, size) if joined and not transposed else (),
             shaded=isinstance(part, Step) and part.is_weights,

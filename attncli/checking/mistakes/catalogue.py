@@ -25,6 +25,7 @@ from attncli.checking.mistakes import (
     of_recurrent,
     of_score_inputs,
     of_scores,
+    of_tiles,
     of_weights,
 )
 from attncli.checking.mistakes.mistake import (
@@ -47,7 +48,7 @@ from attncli.core.tape.step import Expression, Step
 
 FILES = (
     *(of_scores, of_positions, of_masks, of_recurrent, of_weights, of_normalizers),
-    *(of_networks, of_gates, of_latent),
+    *(of_networks, of_gates, of_latent, of_tiles),
     *(of_score_inputs, of_blocks, of_gradients),
 )
 """The modules of the mistakes, simple ones first: explanations are preferred in this order."""

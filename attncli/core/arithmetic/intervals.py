@@ -52,6 +52,10 @@ class Interval(np.lib.mixins.NDArrayOperatorsMixin, Record):
         ends = (end.sum(axis=axis, keepdims=keepdims) for end in (self.low, self.high))
         return Interval(*ends)
 
+    def max(self, axis: int | None = None, keepdims: bool = False) -> Interval:
+        ends = (end.max(axis=axis, keepdims=keepdims) for end in (self.low, self.high))
+        return Interval(*ends)
+
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """Calculate with intervals; NumPy calls this for `a + b`, `np.exp(a)` and the like."""
         if method != "__call__" or kwargs or ufunc not in UFUNCS:

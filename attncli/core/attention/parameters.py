@@ -166,3 +166,4 @@ class Rules(Record, eq=False):
     qk_norm: Mapping[str, Any] = EMPTY  # the norm of queries and keys, and its parameters
     positions: Mapping[str, Any] = EMPTY  # parameters by the rows of `POSITIONS`, and arrays
     by_place: tuple[PositionBias, ...] = ()  # what is added to the scores beside the bias
+    tile: int = 0  # number of keys that softmax takes at a time; 0 for all at once

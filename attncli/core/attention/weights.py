@@ -94,18 +94,35 @@ def adjust(tape: Tape, scores: Step, rules: Rules) -> Step:
     return s
 
 
+def mixed(tape: Tape, s: Step, v: Step, rules: Rules, times: int = 1) -> Operation:
+    """Record the weights of scores (…, heads, n, m), or their tiles; return weights · v.
+
+    v is (…, kv_heads, m, d_v), of which `times` heads share each.
+    """
+    if rules.tile:
+        from attncli.core.attention.online import online_softmax  # few problems have tiles
+
+        warn_of_blocked(tape, s, rules)
+        return online_softmax(tape, s, v, rules.tile, rules.normalize, times)
+    return MatMul(normalize(tape, s, rules), RepeatHeads(v, times) if times > 1 else v)
+
+
 def normalize(tape: Tape, s: Expression, rules: Rules) -> Step:
     """Record `exp`, `sum` and `weights`, and warn of lines of which every cell is blocked."""
+    warn_of_blocked(tape, s, rules)
+    return weights_of(tape, s, rules)
+
+
+def warn_of_blocked(tape: Tape, s: Expression, rules: Rules) -> None:
     array, settings = array_of(s), rules.normalize
     if array.min() == -np.inf:
         blocked = np.argwhere((array == -np.inf).all(axis=settings.along))
         if len(s.trailing) < 2 and len(blocked):  # the scores of one query alone, at its time
             name = s.word if isinstance(s, Step) else "scores"
             tape.warn(f"every cell of {name} is blocked: its weights are 0, and so is its output")
-            return weights_of(tape, s, rules)
+            return
         axis = ("query", *s.trailing)[-2 if settings.axis == "keys" else -1]
         tell_of_blocked(tape, {int(place[-1]) for place in blocked}, axis, settings)
-    return weights_of(tape, s, rules)
 
 
 def weights_of(tape: Tape, s: Expression, rules: Rules) -> Step:
@@ -163,7 +180,8 @@ def is_tiled(tape: Tape, q: Step, k: Step, rules: Rules) -> bool:
         return False
     if rules.normalize.axis != "keys":  # over the queries, each weight depends on all of them
         return False
-    if "weights" in tape.wanted and rules.normalize.name == "none":  # the scores are the weights
+    is_named_otherwise = rules.normalize.name == "none"  # as the scores are the weights
+    if "weights" in tape.wanted and (is_named_otherwise or rules.tile):
         return False
     batch, heads, n, _ = q.array.shape
     return max(batch, len(k.array)) * heads * n * k.array.shape[-2] >= MANY_SCORES

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from attncli.core.attention.parameters import Rules
 from attncli.core.attention.scores import MergeHeads, RepeatHeads, SplitHeads
-from attncli.core.attention.weights import adjust, attend, is_tiled, normalize, score
+from attncli.core.attention.weights import adjust, attend, is_tiled, mixed, normalize, score
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS
 from attncli.core.problem.problem import Problem
@@ -175,9 +175,8 @@ def read_values(
         return attend(tape, q, k, v, rules, name, symbol)
     else:
         scores = score(tape, q, RepeatHeads(k, times) if times > 1 else k, rules)
-    weights = normalize(tape, adjust(tape, scores, rules), rules)
-    values = RepeatHeads(v, times) if times > 1 else v
-    return tape.record(name, MatMul(weights, values), symbol=symbol)
+    weighted = mixed(tape, adjust(tape, scores, rules), v, rules, times)
+    return tape.record(name, weighted, symbol=symbol)
 
 
 def finish(tape: Tape, problem: Problem, context: Step) -> Step:

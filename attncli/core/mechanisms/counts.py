@@ -109,7 +109,7 @@ def count(
         if has_cache and _has_keys(step):
             _, heads, rows, features = step.array.shape
             before = [one.array.shape[-2] for one in sources(step) if _has_keys(one)]
-            new_rows = rows - max(before, default=0)
+            new_rows = max(rows - max(before, default=0), 0)  # some of them are kept already
             row["cache_bytes"] = step.array.size // rows * new_rows * number_bytes
             per_token[step.stem] += 0 if before else heads * features
         counts[step.name] = {name: row[name] for name in COLUMNS if row[name]}

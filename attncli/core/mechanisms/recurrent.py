@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.weights import adjust, attend, is_tiled, normalize, score
+from attncli.core.attention.weights import adjust, attend, is_tiled, mixed, normalize, score
 from attncli.core.formulas.tree import Formula, Stack, Times, minus
 from attncli.core.mechanisms.attention import label, put
 from attncli.core.problem.problem import Problem
@@ -141,12 +141,12 @@ def pooling(tape: Tape, problem: Problem) -> None:
     is_bent = problem.output_activation == "tanh"
     name, symbol = ("context", "C") if is_bent else ("output", "Z")
     if is_tiled(tape, u, hidden, rules):
-        mixed = attend(tape, u, hidden, x, rules, name, symbol)
+        context = attend(tape, u, hidden, x, rules, name, symbol)
     else:
-        weights = normalize(tape, adjust(tape, score(tape, u, hidden, rules), rules), rules)
-        mixed = tape.record(name, MatMul(weights, x), symbol=symbol)
+        scores = adjust(tape, score(tape, u, hidden, rules), rules)
+        context = tape.record(name, mixed(tape, scores, x, rules), symbol=symbol)
     if is_bent:
-        tape.record("output", Tanh(mixed), symbol="Z")
+        tape.record("output", Tanh(context), symbol="Z")
 
 
 def co_attention(tape: Tape, problem: Problem) -> None:

@@ -171,6 +171,7 @@ class ProblemKeys(TypedDict, total=False):
     document: Words
     mask: MatrixLike | Mapping[str, object]
     normalize: NameLike
+    online: Mapping[str, NumberLike] | None
     tokens_as: str | None
     weights_as: str | None
     round: NumberLike | Mapping[str, object]

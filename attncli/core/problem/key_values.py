@@ -302,9 +302,7 @@ def _misfits(keys: Collection[str], name: str, values: Mapping[str, Any]) -> Ite
             message = f"the mask {form} has no use in kind {name}"
             verb = "have" if fitting[1:] else "has"
             yield Fault(message, ("mask", form), f"{', '.join(fitting)} {verb}")
-    if values["normalize"].get("axis", kind.axes[0]) not in kind.axes:
-        message = f"normalize.axis has no use in kind {name}"
-        yield Fault(message, ("normalize", "axis"), "leave it out")
+    yield from _misfits_of_normalizer(keys, name, values["normalize"])
     if values["weights_as"] == "out_in" and values["tokens_as"] == "columns":
         message = "tokens_as: columns has weights of (out, in), so weights_as: out_in has no use"
         yield Fault(message, ("weights_as",), "leave one of them out", related=("tokens_as",))
@@ -322,6 +320,20 @@ def _misfits(keys: Collection[str], name: str, values: Mapping[str, Any]) -> Ite
         message = f"scale is what scores are multiplied by, and {scale} makes products larger"
         hint = f"write scale: {right}; to multiply all the same, write 1*{scale}"
         yield Fault(message, ("scale",), hint, needs="values")
+
+
+def _misfits_of_normalizer(
+    keys: Collection[str], name: str, settings: Mapping[str, Any]
+) -> Iterator[Fault]:
+    axes = KINDS[name].axes
+    axis = settings.get("axis", axes[0])
+    if axis not in axes:
+        message = f"normalize.axis has no use in kind {name}"
+        yield Fault(message, ("normalize", "axis"), "leave it out")
+    is_usual = (settings["name"], axis) == ("softmax", "keys") and "sink" not in settings
+    if "online" in keys and not is_usual:
+        message, hint = "online is softmax over the keys, without a sink", "leave out online"
+        yield Fault(message, ("online",), hint, related=("normalize",), needs="values")
 
 
 OF_FEED_FORWARD = ("b_1", "W_2", "b_2", "W_3", "b_3", "activation", "gain_2", "shift_2")

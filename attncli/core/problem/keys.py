@@ -17,6 +17,7 @@ from attncli.core.numbers.forms import (
     Form,
     choice,
     count,
+    mapping,
     matrix,
     number,
     vector,
@@ -284,6 +285,18 @@ class ProblemFields:
                 "sink sinks attention_sink attention_sinks s_aux add_zero_attn softmax1"
             ),
             "normalize: softmax, which is the default": "softmax normalise normalization",
+        },
+    )
+    online: Mapping[str, Any] = key(
+        mapping({"tile": count()}, "online: {tile: 2}, so many keys at a time", needs=("tile",)),
+        "softmax by tiles of keys, as FlashAttention calculates it: {tile: 2}",
+        {},
+        instead={
+            "online: {tile: 2}, so many keys at a time": (
+                "tile tile_size block_size block_n kv_block_size flash flash_attention"
+                " use_flash_attention use_flash_attn use_flash_attention_2 attn_implementation"
+                " _attn_implementation flash_attention_2 online_softmax"
+            )
         },
     )
     tokens_as: str = key(choice(("rows", "columns")), "whether tokens are rows or columns", "rows")

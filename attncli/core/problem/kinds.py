@@ -126,19 +126,13 @@ LATENT: Shapes = {
     **{key: SELF[key] for key in ("W_o", "b_o", "gradient")},
 }
 ATTENTION = (
-    *(
-        *SCORING,
-        "gate",
-        "qk_norm",
-        "positions",
-        "ids",
-        "document",
-        *BACKWARD,
-        "tokens_as",
-        "weights_as",
-    ),
-    *("memory_tokens", "heads", "kv_heads", "mask"),
+    *(*SCORING, "gate", "qk_norm", "positions", "ids", "document", *BACKWARD, "tokens_as"),
+    *("weights_as", "memory_tokens", "heads", "kv_heads", "mask", "online"),
 )
+
+
+NOT_OF_DECODE = ("memory_tokens", "mask", "document", "online")
+"""Keys of attention that have no use where each token is a single row of scores."""
 
 
 def _without_projections(source: str) -> tuple[Implied, ...]:
@@ -163,19 +157,8 @@ LAYER: Shapes = {
 """The matrices of a layer of a transformer."""
 
 LAYER_OPTIONS = (
-    *(
-        *SCORING,
-        "gate",
-        "qk_norm",
-        "positions",
-        "ids",
-        "document",
-        "heads",
-        "kv_heads",
-        "mask",
-        "weights_as",
-    ),
-    *("norm", "place", "eps", "activation"),
+    *(*SCORING, "gate", "qk_norm", "positions", "ids", "document", "heads", "kv_heads", "mask"),
+    *("weights_as", "online", "norm", "place", "eps", "activation"),
 )
 """The other keys of a layer; one at the top is that of every layer which has none."""
 
@@ -221,14 +204,7 @@ KINDS: dict[str, Kind] = {
         "each token attends to itself and, in a cache, to those before it",
         "attention.decode",
         {key: shape for key, shape in SELF.items() if key not in (*MASKING, "scores")},
-        (
-            *(
-                option
-                for option in ATTENTION
-                if option not in ("memory_tokens", "mask", "document")
-            ),
-            "past",
-        ),
+        (*(key for key in ATTENTION if key not in NOT_OF_DECODE), "past"),
         start=("X", "W_q", "W_k", "W_v"),
         source="X",
         implied=(
@@ -242,7 +218,7 @@ KINDS: dict[str, Kind] = {
         LATENT,
         (
             *(*SCORING, *BACKWARD, "tokens_as", "weights_as", "positions", "heads", "mask"),
-            *("form", "latent_norm", "eps"),
+            *("form", "latent_norm", "eps", "online"),
         ),
         needs=("X", "W_dkv", "W_uk", "W_uv"),
         pairs=(
@@ -289,7 +265,7 @@ KINDS: dict[str, Kind] = {
             **MASKING,
             "gradient": ("n", "d_v"),
         },
-        (*SCORING, *BACKWARD, "tokens_as", "mask", "activation", "output_activation"),
+        (*SCORING, *BACKWARD, "tokens_as", "mask", "online", "activation", "output_activation"),
         needs=("X", "u"),
         start=("W",),
         implied=(Implied("d_k", "d_model", unless=("W",)), Implied("d_v", "d_model")),

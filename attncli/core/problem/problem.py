@@ -386,6 +386,7 @@ class Problem(ProblemFields):
             qk_norm=self._parts("qk_norm"),
             positions=positions,
             by_place=tuple(by_position),
+            tile=self.online.get("tile", 0),
         )
 
     def _parts(self, key: str) -> dict[str, Any]:

@@ -191,31 +191,65 @@ class Columns(Operation):
     def apply(self, matrix: Array) -> Array:
         return matrix[..., self.start : self.stop]
 
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield self.operand, InColumns(upstream, self.start, array_of(self.operand).shape[-1])
+
     def notation(self, columns: bool) -> tree.Formula:
         """`columns 3 to 4 of d_net W_c`; with tokens as columns they are rows."""
-        what = "row" if columns else "column"
-        first, last = self.start + 1, self.stop
-        which = f"{what} {last} of" if first == last else f"{what}s {first} to {last} of"
-        return tree.Phrase((tree.Words(which), *self.notations(columns)))
+        which = lines("row" if columns else "column", self.start, self.stop)
+        return tree.Phrase((tree.Words(f"{which} of"), *self.notations(columns)))
+
+
+def lines(word: str, start: int, stop: int) -> str:
+    """Return words for some rows or columns: `rows 3 to 4`, `row 3`."""
+    return f"{word} {stop}" if stop - start == 1 else f"{word}s {start + 1} to {stop}"
 
 
 class InRow(Operation):
-    """A vector as one row of a matrix whose other rows are 0."""
+    """A vector as one row of a matrix, or a matrix as several, whose other rows are 0."""
 
     operand: Expression
     place: int
     count: int
-    shape = "d -> time feature"
 
-    def apply(self, row: Array) -> Array:
-        *lead, _, width = row.shape
-        counts = self.place, self.count - self.place - 1
-        before, after = (np.zeros((*lead, count, width), row.dtype) for count in counts)
-        return np.concatenate([before, row, after], axis=-2)
+    @property
+    def shape(self) -> str:
+        return "n d -> n d" if len(self.operand.trailing) > 1 else "d -> time feature"
+
+    def apply(self, rows: Array) -> Array:
+        return _among_zeros(rows, -2, self.place, self.count)
 
     def notation(self, columns: bool) -> tree.Formula:
-        where = tree.Words(f"in row {self.place + 1}")
+        stop = self.place + array_of(self.operand).shape[-2]
+        where = tree.Words(f"in {lines('row', self.place, stop)}")
         return tree.Fence(tree.Phrase((*self.notations(columns), where)))
+
+
+class InColumns(Operation):
+    """A matrix as some columns of one whose other columns are 0."""
+
+    operand: Expression
+    start: int
+    count: int
+    shape = "n d -> n d"
+
+    def apply(self, matrix: Array) -> Array:
+        return _among_zeros(matrix, -1, self.start, self.count)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        stop = self.start + array_of(self.operand).shape[-1]
+        where = tree.Words(f"in {lines('row' if columns else 'column', self.start, stop)}")
+        return tree.Fence(tree.Phrase((*self.notations(columns), where)))
+
+
+def _among_zeros(array: Array, axis: int, place: int, count: int) -> Array:
+    """Return an array with zeros before and after it, `count` places along an axis."""
+    sizes = [*array.shape]
+    parts = [array]
+    for at, size in ((0, place), (2, count - place - sizes[axis])):
+        sizes[axis] = size
+        parts.insert(at, np.zeros(sizes, array.dtype))
+    return np.concatenate(parts, axis=axis)
 
 
 class Outer(OfTwo):

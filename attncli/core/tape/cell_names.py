@@ -225,7 +225,7 @@ OTHERS = (
     *("hidden", "attentional", "aligned", "enhanced", "h", "c", "loss", "delta"),
     *("sink", "phi", "g", "frequencies", "angles", "cos", "sin", "table"),
     *("mean", "variance", "meansquare", "normed", "attended", "residual", "scorehidden"),
-    *("gate", "gatedcontext", "wgate", "bgate", *"fiozrns", "hn"),
+    *("gate", "gatedcontext", "wgate", "bgate", "m", "l", "rescale", *"fiozrns", "hn"),
     *("activated", "value", "gated", "feedforward", "final", "logits", "probabilities", "next"),
     *("explogits", "sumlogits", "upstream"),
 )
@@ -307,5 +307,5 @@ def words_of(name: str) -> tuple[str, ...]:
 
 
 def _plain(word: str) -> str:
-    word = re.sub(r"(?i)sqrt", "√", MODULE.sub("", word)).replace("ᵀ", "t")
+    word = re.sub(r"(?i)sqrt", "√", MODULE.sub("", word)).replace("ᵀ", "t").replace("ℓ", "l")
     return IGNORED.sub("", word).casefold()

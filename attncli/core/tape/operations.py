@@ -26,6 +26,7 @@ from attncli.core.tape.backward_operations import (
     Rearranged,
     ThroughTanh,
     columns_of_operands,
+    lines,
 )
 from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.step import Derivatives, Expression, Operation, Step, row_letter
@@ -344,8 +345,9 @@ class Row(Operation):
 
     def notation(self, columns: bool) -> tree.Formula:
         if self.count:
-            what = f"{'columns' if columns else 'rows'} from {self.place + 1} of"
-            return tree.Phrase((tree.Words(what), *self.notations(columns)))
+            stop = self.place + self.count
+            which = lines("column" if columns else "row", self.place, stop)
+            return tree.Phrase((tree.Words(f"{which} of"), *self.notations(columns)))
         if isinstance(self.operand, Step):
             return tree.named(f"{row_letter(self.operand)}_{self.place + 1}")
         return tree.Phrase((tree.Words(f"row {self.place + 1} of"), *self.notations(columns)))

@@ -80,6 +80,11 @@ class Operation(Record, eq=False):
         return tuple([name for name in LEADING if name in names])
 
     @property
+    def labels(self) -> Mapping[str, tuple[str, ...]]:
+        """The words for the places along some axes: those of the operands."""
+        return {axis: words for one in self.operands for axis, words in one.labels.items()}
+
+    @property
     def shape(self) -> str:
         """The last axes of the operands and of the result, as einops has them: `n d, d m -> n m`.
 

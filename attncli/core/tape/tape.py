@@ -170,10 +170,10 @@ class Tape:
             raise self.too_large(name, *inner) from None
         if like is not None:
             leading, trailing, columns = like.leading, like.trailing, like.columns
+            labels = like.labels
         else:
             leading, trailing = operation.leading, trailing or operation.trailing
-            columns = self.columns
-        labels = self._labels(trailing, array)
+            columns, labels = self.columns, self._labels(trailing, array)
         called = called_by(name, self.called)
         about = (labels, operation, array, columns, self.group, "", why, self.backward, called)
         ends = (scope.layer, scope.suffix)

@@ -56,8 +56,8 @@ window.attnLive = (function () {
   };
 
   function Calculation(tape, article, prefix) {
-    const steps = tape.steps.map(([name, shape, about, numbers]) => {
-      if (!Array.isArray(numbers)) return { name, shape, expression: about, backward: numbers };
+    const steps = tape.steps.map(([name, shape, about, numbers, blocks]) => {
+      if (!Array.isArray(numbers)) return { name, shape, expression: about, backward: numbers, blocks };
       const [key, ofKey, flips, infinite, isStep] = about;
       const input = { key, shape: ofKey, flips, infinite, isStep, numbers: numbers.map((x) => x ?? -Infinity) };
       return { name, shape, input };
@@ -141,8 +141,8 @@ window.attnLive = (function () {
           const result = run(step.expression);
           exact[i] = result.data;
           if (tape.round) result.data = Array.from(result.data, rounded);
-          const mayBeBlocked = /^(.*\.)?(scores|scaled|capped|biased|masked)/.test(step.name);
-          if (!result.data.every((x) => isFinite(x) || (x === -Infinity && mayBeBlocked))) throw step.name;
+          const mayBeBlocked = () => step.blocks || step.expression.slice(1).some((x) => arrays[x]?.data.includes(-Infinity));
+          if (!result.data.every((x) => isFinite(x) || (x === -Infinity && mayBeBlocked()))) throw step.name;
           arrays[i] = result;
         });
       } catch (name) {

@@ -1,0 +1,71 @@
+"""Every step of random problems with softmax by tiles beside 50 digits.
+
+`python -m benchmarks.surveys.online 200` tries so many, and prints the largest distance of the
+output from the untiled one in units of its bound; with `--record` it writes the problems of
+tests/test_online.py.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import numpy as np
+
+import attncli
+from tests.oracles import reference, tiles
+from tests.test_online import PROBLEMS, Keys, off_by
+
+RECORDED = 20
+
+
+def draw(rng: np.random.Generator) -> Keys:
+    """Return a random problem with softmax by tiles."""
+    heads = int(rng.choice([1, 1, 2, 4]))
+    kv_heads = heads if rng.random() < 0.6 else max(heads // 2, 1)
+    n, m, width, d, d_v = (int(rng.integers(1, most)) for most in (5, 8, 5, 5, 4))
+    is_cross = rng.random() < 0.5
+    keys_at = m if is_cross else n
+
+    def matrix(*shape: int, most: float = 3) -> Any:
+        return np.round(rng.uniform(-most, most, shape), 2).tolist()
+
+    keys: Keys = {"X": matrix(n, width), "heads": heads, "kv_heads": kv_heads}
+    keys |= {"kind": "cross", "memory": matrix(m, 3)} if is_cross else {}
+    of_keys = 3 if is_cross else width
+    keys |= {"W_q": matrix(width, heads * d), "W_k": matrix(of_keys, kv_heads * d)}
+    keys["W_v"] = matrix(of_keys, kv_heads * d_v)
+    if rng.random() < 0.5:
+        keys["W_o"] = matrix(heads * d_v, 2)
+    if rng.random() < 0.6:
+        keys["mask"] = {"keep": rng.integers(0, 2, (n, keys_at)).tolist()}
+    elif rng.random() < 0.5:
+        keys["mask"] = {"causal": True, "align": "bottom-right"}
+    if rng.random() < 0.3:
+        keys["bias"] = matrix(n, keys_at)
+    if rng.random() < 0.3:
+        keys["softcap"] = 2.5
+    if rng.random() < 0.3:
+        keys["normalize"] = {"name": "softmax", "temperature": 0.5, "base": 3}
+    elif rng.random() < 0.3:
+        keys["X"] = matrix(n, width, most=300)  # no float holds e^ of its scores
+    return keys | {"online": {"tile": int(rng.integers(1, keys_at + 2))}}
+
+
+def main() -> None:
+    if "--record" in sys.argv:
+        problems = [draw(np.random.default_rng(seed)) for seed in range(RECORDED)]
+        PROBLEMS.write_text("".join(f"{json.dumps(keys)}\n" for keys in problems))
+        return
+    count, furthest = int(sys.argv[1]), 0.0
+    for seed in range(count):
+        keys = draw(np.random.default_rng([1, seed]))
+        reference.check(attncli.compute(attncli.Problem(**keys)), tiles.solve(**keys))
+        furthest = max(furthest, off_by(keys))
+    print(f"{count} problems: every step is that of 50 digits to 1e-12")
+    print(f"from the untiled output at most {furthest:.2f} of the bound")
+
+
+if __name__ == "__main__":
+    main()
