@@ -17,7 +17,7 @@ GATES = {"lstm": ("_f", "_i", "_g", "_o"), "gru": ("_r", "_z", "_n"), "rnn": (""
 
 
 def draw(rng: np.random.Generator, cell: str, attends: str, reset: str = "before") -> Any:
-    """Draw a problem of three words that are read, and two that are written."""
+    """Draw a problem of two words that are read, and two that are written."""
     size = 2
 
     def matrix(*shape: int) -> Any:
@@ -25,7 +25,7 @@ def draw(rng: np.random.Generator, cell: str, attends: str, reset: str = "before
 
     keys: dict[str, Any] = {"kind": "encoder_decoder", "cell": cell, "attends": attends}
     keys |= {"reset": reset} if cell == "gru" else {}
-    keys |= {"memory": matrix(3, size), "X": matrix(2, size), "W_c": matrix(size, 2 * size)}
+    keys |= {"memory": matrix(2, size), "X": matrix(2, size), "W_c": matrix(size, 2 * size)}
     for name in ("encoder", "decoder"):
         letters = "WUC" if (name, attends) == ("decoder", "before") else "WU"
         parts = {f"{x}{gate}": matrix(size, size) for gate in GATES[cell] for x in letters}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -33,12 +34,14 @@ OF_ATTENDS = {
     "before": ("context_left_out", "joined_in_other_order"),
 }
 
-CASES = [
-    (id_, cell, attends)
-    for cell in CELLS
-    for attends in ("after", "before")
-    for id_ in (*OF_CELL[cell], *OF_ALL, *OF_ATTENDS[attends])
-]
+MISTAKES = sorted(
+    {*OF_ALL, *(id_ for some in (OF_CELL, OF_ATTENDS) for of in some.values() for id_ in of)}
+)
+FORMS = [(cell, attends) for cell in CELLS for attends in ("after", "before")]
+SEEDS = 3
+
+LEAST_STATE = 0.1
+"""A state nearer to 0 may have been rounded to 0, which is no mistake."""
 
 
 def ids_of(finding: Any) -> set[str]:
@@ -47,28 +50,32 @@ def ids_of(finding: Any) -> set[str]:
 
 def test_every_mistake_with_a_network_has_a_student() -> None:
     rows = vars(of_networks).values()
-    assert {row.id for row in rows if isinstance(row, Mistake)} == {id_ for id_, *_ in CASES}
+    assert sorted(row.id for row in rows if isinstance(row, Mistake)) == MISTAKES
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize(("id_", "cell", "attends"), CASES)
-def test_mistake_in_a_network_is_named(id_: str, cell: str, attends: str, seed: int) -> None:
-    """With all steps, and in the states, contexts and results alone."""
-    reset = ("before", "after")[seed % 2]
-    keys = draw(np.random.default_rng([seed, len(id_)]), cell, attends, reset)
-    problem, right = attncli.Problem(**keys), Student(keys).work()
-    steps = Student(keys, id_).work()
-    changed = [name for name in steps if not np.allclose(steps[name], right[name], atol=1e-3)]
-    report = attncli.check(problem, written(steps))
-    assert id_ in ids_of(report.findings.get(changed[0])), (changed[0], report.findings)
-    shown = {
-        name: numbers
-        for name, numbers in steps.items()
-        if name.startswith(("h_", "s_", "context", "attentional"))
-    }
-    first = next((name for name in changed if name in shown), "")
-    report = attncli.check(problem, written(shown))
-    assert not first or id_ in ids_of(report.findings.get(first)), (first, report.findings)
+@pytest.mark.parametrize("id_", MISTAKES)
+def test_mistake_in_a_network_is_named(id_: str) -> None:
+    """With all steps; and, of one problem of each form, in states, contexts and results alone."""
+    for seed, (cell, attends) in product(range(SEEDS), FORMS):
+        if id_ not in (*OF_CELL[cell], *OF_ALL, *OF_ATTENDS[attends]):
+            continue
+        reset = ("before", "after")[seed % 2]
+        keys = draw(np.random.default_rng([seed, len(id_)]), cell, attends, reset)
+        problem, right, steps = (
+            attncli.Problem(**keys),
+            Student(keys).work(),
+            Student(keys, id_).work(),
+        )
+        if id_ == "decoder_from_zeros" and np.abs(right["h_2"]).min() < LEAST_STATE:
+            continue
+        changed = [name for name in steps if not np.allclose(steps[name], right[name], atol=1e-3)]
+        report = attncli.check(problem, written(steps))
+        assert id_ in ids_of(report.findings.get(changed[0])), (changed[0], report.findings)
+        few = [name for name in steps if name.startswith(("h_", "s_", "context", "attentional"))]
+        first = next((name for name in changed if name in few), "")
+        if first and not seed:
+            report = attncli.check(problem, written({name: steps[name] for name in few}))
+            assert id_ in ids_of(report.findings.get(first)), (first, report.findings)
 
 
 @pytest.mark.parametrize("attends", ["after", "before"])

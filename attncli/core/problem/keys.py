@@ -328,7 +328,7 @@ class ProblemFields:
     )
     encoder: Mapping[str, Any] = key(
         NETWORK,
-        "its weights: W, U and b of each gate, used as W x + U h + b; h_0, if not zeros",
+        "its weights: W, U and b of each gate, W x + U h + b; h_0, if not zeros",
         {},
         as_written=True,
         instead={SUCH_AS: "weight_ih weight_hh weight_ih_l0 weight_hh_l0"},
