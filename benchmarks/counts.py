@@ -4,7 +4,8 @@
 
 It needs torch and transformers, and nothing of the package. A case has the shapes of a problem's
 matrices, how many parameters the module has, how many FLOPs `torch.utils.flop_counter` counts in
-its products of matrices, and the bytes that transformers keeps of keys and values in bfloat16.
+its products of matrices (of some also with the backward pass), and the bytes that transformers
+keeps of keys and values in bfloat16.
 """
 
 from __future__ import annotations
@@ -41,10 +42,13 @@ def projections(d: int, kv: int, size: int, heads: int) -> Keys:
 
 def multi_head(d: int, heads: int, bias: bool) -> Keys:
     module = torch.nn.MultiheadAttention(d, heads, bias=bias, batch_first=True)
-    x = torch.zeros(1, TOKENS, d)
+    x = torch.zeros(1, TOKENS, d, requires_grad=True)
     shapes = {"X": [TOKENS, d], **projections(d, heads, d // heads, heads)}
     shapes |= {f"b_{letter}": [d] for letter in "qkvo"} if bias else {}
-    return {"shapes": shapes, "options": {"heads": heads}, **counted(module, x, x, x)}
+    case = {"shapes": shapes, "options": {"heads": heads}, **counted(module, x, x, x)}
+    with FlopCounterMode(display=False) as counter:
+        module(x, x, x)[0].sum().backward()
+    return case | {"with_backward": counter.get_total_flops()}
 
 
 def encoder(d: int, heads: int, inner: int, bias: bool, first: bool) -> Keys:

@@ -54,6 +54,8 @@ CASES: dict[str, list[str] | None] = {
     "attn compute --format=": [f"--format={name}" for name in formats_of("traces")],
     "attn check hw.yaml -f ": [*formats_of("reports")],
     "attn explain hw.yaml Q -f ": [*formats_of("explanations")],
+    "attn count hw.yaml -f ": ["table", "json", "csv", "markdown"],
+    "attn count hw.yaml --only w": ["weights"],
     "attn vary hw.yaml -f ": ["table", "json"],
     "attn vary hw.yaml --for ": None,
     "attn vary hw.yaml --ask w": ["weights"],
@@ -93,7 +95,7 @@ CASES: dict[str, list[str] | None] = {
     "attn samples score_co": ["score_concat", "score_cosine"],
     "attn samples score_concat ": [],
     "attn completion ": ["bash", "zsh", "fish"],
-    "attn compute -m W_": ["W_q=", "W_k=", "W_v=", "W_o=", "W_c=", "W_1=", "W_3=", "W_2=", "W_u="],
+    "attn compute -m W_": [f"{key}=" for key in KEYS if key.startswith("W_")],
     "attn compute -m W_q=": None,
     "attn compute --out=": None,
     "attn compute h": None,
@@ -134,7 +136,8 @@ def test_signs_that_control_a_terminal_are_written_out(attn: Attn, tmp_path: Pat
 
 
 TYPED: dict[str, list[str]] = {
-    "attn compute hw.yaml --on{TAB}we{TAB}": ["compute", "hw.yaml", "--only", "weights"],
+    "attn compute hw.yaml --them{TAB}li{TAB}": ["compute", "hw.yaml", "--theme", "light"],
+    "attn compute hw.yaml --only we{TAB}": ["compute", "hw.yaml", "--only", "weights"],
     "attn compute h{TAB} --format=js{TAB}": ["compute", "hw.yaml", "--format=json"],
     "attn compute -m W_q=h{TAB}": ["compute", "-m", "W_q=hw.yaml"],
     "attn explain hw.yaml 'scores[the cat, Z{TAB}": [

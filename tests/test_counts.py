@@ -155,6 +155,10 @@ def test_modules_have_the_counts_of_pytorch(case: Any) -> None:
     total = work.total([s for s in work.trace if not s.stem.startswith(NO_PRODUCTS)])
     assert work.total()["parameters"] == case["parameters"]
     assert 2 * total["multiply_adds"] == case["flops"]
+    if "with_backward" in case:
+        both = count(attncli.Problem(**keys, gradient="sum"))
+        total = both.total([step for step in both.trace if step.name != "delta"])
+        assert 2 * total["multiply_adds"] == case["with_backward"]
     assert work.total()["cache_bytes"] == case.get("cache_bytes", work.total()["cache_bytes"])
 
 
@@ -187,6 +191,17 @@ def test_caches_are_those_of_papers(
     assert work.total()["cache_bytes"] == 3 * per_token
 
 
+@pytest.mark.parametrize("form", ["naive", "absorbed"])
+def test_the_cache_of_latent_attention_is_that_of_the_paper(form: str) -> None:
+    """DeepSeek-V2, table 1: d_c + d_r = 9/2 d_h per layer, as d_c = 4 d_h and d_r = d_h / 2."""
+    size, heads = 128, 2
+    shapes = {"X": (3, 1), "W_dkv": (1, 4 * size), "W_q": (1, heads * size)}
+    shapes |= {"W_uk": (4 * size, heads * size), "W_uv": (4 * size, heads * size)}
+    shapes |= {"W_qr": (1, heads * size // 2), "W_kr": (1, size // 2)}
+    keys = ones(**shapes) | {"kind": "latent", "heads": heads, "form": form, "positions": "rope"}
+    assert count(attncli.Problem(**keys)).per_token.total() == 9 * size // 2 == 512 + 64
+
+
 @pytest.mark.parametrize("kind", ["self", "decode"])
 def test_a_cache_has_earlier_tokens_and_new_ones(kind: str) -> None:
     past = {"K": [[1, 2], [3, 4]], "V": [[1, 2, 0], [3, 4, 0]]}
@@ -209,8 +224,9 @@ def test_a_table_that_is_used_twice_is_counted_once() -> None:
 
 
 def test_large_problems_are_counted_without_numbers() -> None:
-    """Of 100,000 tokens, the scores alone would take 80 GB."""
-    work = count(attncli.Problem(X=np.ones((100_000, 2))))
+    """Of 100,000 tokens, the scores alone would take 80 GB, and a mask ten as truths."""
+    work = count(attncli.Problem(X=np.ones((100_000, 2)), mask="causal"))
+    assert work.trace["masked"].value.shape == (100_000, 100_000)
     assert work.counts["scores"]["multiply_adds"] == 2 * 10**10
     assert work.counts["exp"]["exponentials"] == 10**10
 

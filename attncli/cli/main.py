@@ -23,7 +23,7 @@ SUMMARIES = {
     "new": "Write a small problem file to start from.",
     "compute": "Show every step of a calculation.",
     "explain": "Show how one number is calculated, with the numbers put in.",
-    "count": "Count operations, parameters, and bytes of the cache, step by step.",
+    "count": "Count operations, parameters and bytes of a cache.",
     "demo": "Open a sample as a page that recalculates.",
     "worksheet": "Write a page with room for the numbers, or a file to fill in.",
     "check": "Find the first wrong number in hand-worked answers.",

@@ -19,10 +19,8 @@ HEADS = ("multiply–adds", "+ −", "×", "÷", "e^x", "√ tanh …", "paramet
 CONVENTION = """A multiply–add, a product that is added to a sum, counts 1 (2 FLOPs). Cells that a
 mask blocks are counted; comparisons are not.""".replace("\n", " ")
 
-Rows = list[tuple[str, ...]]
 
-
-def _table(work: Work, selection: Selection) -> tuple[Rows, list[str]]:
+def _table(work: Work, selection: Selection) -> tuple[list[tuple[str, ...]], list[str]]:
     """Return the heads, a row per step and the totals, and the sentences below.
 
     The first cells are the formula, the name and the shape; a count that is 0 is left empty, and a
@@ -32,20 +30,18 @@ def _table(work: Work, selection: Selection) -> tuple[Rows, list[str]]:
     total = work.total(steps)
     columns = [name for name in COLUMNS if total[name]]
     heads = (head for head, name in zip(HEADS, COLUMNS, strict=True) if total[name])
-    rows: Rows = [("step", "step", "shape", *heads)]
+    rows = [("step", "step", "shape", *heads)]
     for step in steps:
         numbers = (work.counts[step.name].get(name) for name in columns)
         words = (step.formula, step.word, shape_text(step.value.shape))
         rows.append((*words, *(f"{number:,}" if number else "" for number in numbers)))
     rows.append(("total", "total", "", *(f"{total[name]:,}" for name in columns)))
     closing = [] if selection.quiet else [CONVENTION]
-    return rows, closing + [_cache(work)] * bool(total["cache_bytes"])
-
-
-def _cache(work: Work) -> str:
-    parts = " and ".join(f"{number:,} numbers of {name}" for name, number in work.per_token.items())
-    size = f"{work.bytes_per_token:,} bytes, at {work.number_bytes} per number"
-    return f"For each token the cache keeps {parts}: {size}."
+    if total["cache_bytes"]:
+        parts = ", ".join(f"{number:,} of {name}" for name, number in work.per_token.items())
+        size = f"{work.bytes_per_token:,} bytes, at {work.number_bytes} per number"
+        closing.append(f"Numbers in the cache for each token: {parts}; {size}.")
+    return rows, closing
 
 
 def lines(work: Work, selection: Selection, width: int | None = None) -> Iterator[Line]:
@@ -100,36 +96,32 @@ def as_csv(every: Iterable[Work], selection: Selection) -> Iterator[bytes]:
 
     def rows(work: Work) -> Iterator[Sequence[str]]:
         about = str(work.problem.number or 1), as_cell(work.problem.title)
-        for step in selection.steps(work.trace):
-            shape = " ".join(map(str, step.value.shape))
-            counts = (str(work.counts[step.name].get(name, 0)) for name in COLUMNS)
-            yield (*about, step.name, as_cell(step.formula), shape, *counts)
+        for name, row in _record(work, selection)["steps"].items():
+            shape = " ".join(map(str, row["shape"]))
+            yield (*about, name, as_cell(row["formula"]), shape, *(str(row[c]) for c in COLUMNS))
 
     yield from pieces((csv_text(rows(work)) for work in every), "")
 
 
 def as_json(every: Iterable[Work], selection: Selection) -> Iterator[bytes]:
     """Yield one object per problem."""
+    return json_lines(_record(work, selection) for work in every)
 
-    def record(work: Work) -> dict[str, Any]:
-        steps, number = selection.steps(work.trace), work.problem.number
-        return {
-            **({} if number is None else {"problem": number}),
-            "title": work.problem.title,
-            "steps": {
-                step.name: {
-                    "formula": step.formula,
-                    "shape": [*step.value.shape],
-                    **work.total([step]),
-                }
-                for step in steps
-            },
-            "total": work.total(steps),
-            "cache": {
-                "numbers_per_token": {**work.per_token},
-                "bytes_per_number": work.number_bytes,
-                "bytes_per_token": work.bytes_per_token,
-            },
-        }
 
-    return json_lines(map(record, every))
+def _record(work: Work, selection: Selection) -> dict[str, Any]:
+    steps, number = selection.steps(work.trace), work.problem.number
+    cache = {
+        "numbers_per_token": {**work.per_token},
+        "bytes_per_number": work.number_bytes,
+        "bytes_per_token": work.bytes_per_token,
+    }
+    return {
+        **({} if number is None else {"problem": number}),
+        "title": work.problem.title,
+        "steps": {
+            s.name: {"formula": s.formula, "shape": [*s.value.shape], **work.total([s])}
+            for s in steps
+        },
+        "total": work.total(steps),
+        "cache": cache,
+    }

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.masks import Masked, is_kept, kept
+from attncli.core.arithmetic.floats import Outline, outline
+from attncli.core.attention.masks import Mask, Masked, is_kept, kept
 from attncli.core.attention.normalizers import NORMALIZERS, tell_of_shift
 from attncli.core.attention.parameters import Normalize, Parameter, Rules
 from attncli.core.attention.scores import SCORES, RepeatHeads
@@ -85,13 +86,27 @@ def adjust(tape: Tape, scores: Step, rules: Rules) -> Step:
         else:
             biased = BiasAdded(biased, rule)
     s = tape.record("biased", biased) if biased is not s else s
-    keep = kept(rules.mask, n, m)
+    keep = (
+        _outlined_mask(rules.mask, n, m) if isinstance(s.array, Outline) else kept(rules.mask, n, m)
+    )
     if keep is not None:
         keep = np.broadcast_to(keep, (*keep.shape[:2], n, m))  # with a row for each query
         mask = _put(tape, "mask", keep.astype(s.array.dtype))
         has_reason = "when" in rules.mask and "shown" not in rules.mask
         s = tape.record("masked", Masked(s, mask, rules.mask if has_reason else {}))
     return s
+
+
+def _first_blocking(mask: Mask, n: int, m: int) -> Array | None:
+    """Return what is kept of the first rows of a mask that block a cell; None if there are none."""
+    parts = (slice(start, min(start + MASK_ROWS, n)) for start in range(0, n, MASK_ROWS))
+    return next((one for part in parts if (one := is_kept(mask, n, m, part)) is not None), None)
+
+
+def _outlined_mask(mask: Mask, n: int, m: int) -> Array | None:
+    """Return an outline of `kept`, which takes no memory; None if nothing is blocked."""
+    first = _first_blocking(mask, n, m)
+    return None if first is None else outline((*first.shape[:2], n, m), float)
 
 
 def mixed(tape: Tape, s: Step, v: Step, rules: Rules, times: int = 1) -> Operation:
@@ -334,8 +349,7 @@ def _scoring(
 def _adjusted(rules: Rules, q: Step, k: Step) -> str:
     """Return the name of the step that is normalised."""
     n, m = q.array.shape[-2], k.array.shape[-2]
-    parts = (slice(start, min(start + MASK_ROWS, n)) for start in range(0, n, MASK_ROWS))
-    if any(is_kept(rules.mask, n, m, part) is not None for part in parts):
+    if _first_blocking(rules.mask, n, m) is not None:
         return "masked"
     if rules.by_place or (rules.bias is not None and rules.bias.any()):
         return "biased"

@@ -7,7 +7,7 @@ of NumPy that it makes are counted: those of the program that `-f numpy` writes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -64,9 +64,9 @@ class Work(Record, eq=False):
     def bytes_per_token(self) -> int:
         return self.per_token.total() * self.number_bytes
 
-    def total(self, steps: Collection[Step] | None = None) -> dict[str, int]:
-        """Return the sum of each count over some steps, by default over all."""
-        rows = [self.counts[step.name] for step in (self.trace if steps is None else steps)]
+    def total(self, steps: Iterable[Step] = ()) -> dict[str, int]:
+        """Return the sum of each count over some steps, or over all."""
+        rows = [self.counts[step.name] for step in steps or self.trace]
         return {name: sum(row.get(name, 0) for row in rows) for name in COLUMNS}
 
 
