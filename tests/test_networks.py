@@ -252,7 +252,7 @@ REFUSED = {
     "  b_f": ("  W_c: [[1]]\n  b_f", "the candidate of an LSTM is g here: write W_g, U_g and b_g"),
     "  b_f: ": ("  weight_ih_l0: [[1]]\n  b_f: ", "write the rows of each gate by themselves"),
     "title": ("weight_hh_l0: [[1]]\ntitle", "write encoder: {W_f: [[…]], U_f: [[…]], b_f: […]"),
-    "kind: encoder_decoder": ("kind: seq2seq", "write kind: encoder_decoder; or for known states"),
+    "kind: encoder_decoder": ("kind: seq2seq", "or kind: encoder_decoder, which makes them"),
     "kind: encoder_decoder\n": ("kind: gru\n", "write kind: encoder_decoder, and cell: gru"),
     "score:": ("mask: causal\nscore:", "28:1: the mask causal has no use in kind encoder_decoder"),
     "memory: [[1], [-1]]": ("", "3:1: kind encoder_decoder needs memory"),

@@ -16,8 +16,8 @@ OTHER_WORDS = {
     "dynamic": "write a greater base, as dynamic scaling has for a text of this length",
     "longrope": "longrope has a factor for each pair: write linear, llama3 or yarn",
     "seq2seq": (
-        "write kind: encoder_decoder; or for known states kind: cross, X: the decoder's states"
-        " (queries), memory: the encoder's (keys)"
+        "write kind: cross, X: the decoder's states (queries), memory: the encoder's (keys);"
+        " or kind: encoder_decoder, which makes them"
     ),
     **{cell: f"write kind: encoder_decoder, and cell: {cell}" for cell in ("lstm", "gru", "rnn")},
 }

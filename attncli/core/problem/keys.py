@@ -97,7 +97,7 @@ class ProblemFields:
         "which mechanism",
         "self",
         example="self, cross, pooling, …",
-        instead={"kind: cross": "encoder context source"},
+        instead={"kind: cross": "context source"},
     )
     tokens: tuple[str, ...] = key(
         LABELS,
