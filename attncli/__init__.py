@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from attncli.core.explaining.explain import explain as explain
     from attncli.core.explaining.explain import explain_all as explain_all
     from attncli.core.mechanisms.compute import compute as compute
+    from attncli.core.mechanisms.counts import Work as Work
+    from attncli.core.mechanisms.counts import count as count
     from attncli.core.mechanisms.trace import Trace as Trace
     from attncli.core.problem.json_schema import ProblemKeys as ProblemKeys
     from attncli.core.problem.json_schema import schema as schema
@@ -77,6 +79,7 @@ _HOMES = {
     "classroom.submissions": ("load_answers",),
     "reading.torch_modules": ("from_torch",),
     "core.mechanisms.compute": ("compute",),
+    "core.mechanisms.counts": ("Work", "count"),
     "core.mechanisms.trace": ("Trace",),
     "core.problem.problem": ("Problem",),
     "core.problem.json_schema": ("ProblemKeys", "schema"),

@@ -32,6 +32,7 @@ STEPS_OF = {
     "pooling": "pooling_relation",
     "co_attention": "co_attention",
     "recurrent": "recurrent",
+    "delta": "delta_gated",
     "the backward pass": "gradient",
 }
 """The samples whose steps are listed, by what they show."""
@@ -64,11 +65,19 @@ def keys() -> Iterator[str]:
     yield "## Keys of a problem file"
     rows = []
     for name, key in KEYS.items():
-        shapes = {kind: row.shapes.get(name) for kind, row in KINDS.items() if name in row.keys}
+        shapes = {kind: row.all_shapes.get(name) for kind, row in KINDS.items() if name in row.keys}
         shape = next((f"({', '.join(shape)})" for shape in shapes.values() if shape), "")
         kinds = "every kind" if len(shapes) == len(KINDS) else ", ".join(shapes)
         default = key.default if isinstance(key.default, str | int) and key.default != "" else ""
-        rows.append((f"`{name}`", key.meaning, shape.replace("*", "·"), kinds, str(default)))
+        rows.append(
+            (
+                f"`{name}`",
+                key.meaning,
+                shape.replace("halves*", "").replace("*1", "").replace("*", "·"),
+                kinds,
+                str(default),
+            )
+        )
     yield table(("key", "meaning", "shape", "kinds", "default"), rows)
     yield table(("kind", "meaning"), [(f"`{name}`", row.meaning) for name, row in KINDS.items()])
 

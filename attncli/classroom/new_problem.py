@@ -39,7 +39,10 @@ WIDE, NARROW = 4, 2
 GATES = {"heads": "heads", "features": "heads*d_v"}
 """The columns of a new problem's gate, by the word for it."""
 
-INPUTS = ("X", "memory", "u", "h_0")
+RATES = ("alpha", "beta")
+"""Matrices of the numbers 1/2 and 1."""
+
+INPUTS = ("X", "memory", "u", "h_0", "V")
 """Matrices of the numbers 0, 1 and 2; all others have 0 and 1."""
 
 REDRAWS = 200
@@ -91,8 +94,11 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
             faults.append(Fault(f"{key} names no word", (key,), "such as 'I love AI'"))
     refuse(faults)
     kind = KINDS[values["kind"]]
+    values |= kind.variant_of(values)
     values["kv_heads"] = values["kv_heads"] or values["heads"]
-    score = values["score"] = _with_defaults(options.get("score", kind.score), kind)
+    has_score = "score" in kind.keys
+    asked_for = options.get("score", kind.score) if has_score else kind.score
+    score = values["score"] = _with_defaults(asked_for, kind)
 
     shapes = shapes_of(kind, values)
     wanted = [*kind.needs, *kind.start, *(["W_o"] if values["heads"] > 1 else [])]
@@ -114,7 +120,8 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
 
     notes = f"{kind.meaning} where the mask allows it" if options.get("mask") else kind.meaning
     keyed = {"title": " ".join(values["tokens"]), "notes": notes, **options}
-    keyed |= {"kind": values["kind"], "tokens": list(values["tokens"]), "score": score}
+    keyed |= {"kind": values["kind"], "tokens": list(values["tokens"])}
+    keyed |= {"score": score} if has_score else {}
     if "memory" in keys:
         keyed["memory_tokens"] = list(values["memory_tokens"])
     keyed |= {"gate": {}} if of_gate else {}  # in place of the word for it
@@ -168,6 +175,7 @@ def _sizes(
             raise fail(f"{message}: {where}", name, hint=f"leave out {first} or {name}")
     if kind.single is not None:
         bound[kind.single[0]] = ("", 1)
+    bound |= {rule.letter: ("", 1) for rule in kind.implied if rule.or_one}
     _, wide = bound.setdefault(leader(of_x), ("", WIDE))
     for letter in ("d_memory", "d_out"):
         bound.setdefault(leader(letter), ("", wide))
@@ -177,14 +185,28 @@ def _sizes(
     if rest:
         raise fail(f"{name} = {size} cannot be {leader('d_k')}", name, hint="take an even number")
 
-    sizes = Sizes(values["heads"], values["kv_heads"], columns=False)
+    sizes = Sizes(
+        values["heads"], values["kv_heads"], False, halves=1 + bool(values["differential"])
+    )
     sizes.bind("heads", values["heads"], "", "")
     letters = re.findall(r"[A-Za-z]\w*", " ".join(map(" ".join, shapes.values())))
+    _refuse_unused(asked, {*map(leader, ["n", "m", *letters])}, leader, values["kind"])
     for letter in dict.fromkeys(["n", "m", *letters]):
-        if letter not in ("heads", "kv_heads"):
+        if letter not in ("heads", "kv_heads", "halves"):
             _, size = bound.get(leader(letter), ("", narrow))
             sizes.bind(letter, size, "", "")
     return sizes
+
+
+def _refuse_unused(
+    asked: Sequence[tuple[str, str, int]],
+    used: Container[str],
+    leader: Callable[[str], str],
+    kind: str,
+) -> None:
+    for name, letter, _ in asked:
+        if leader(letter) not in used:
+            raise fail(f"{name} has no use in kind {kind}", name, hint="leave it out")
 
 
 def _leaders(kind: Kind, score: str, keys: Container[str]) -> Callable[[str], str]:
@@ -196,7 +218,8 @@ def _leaders(kind: Kind, score: str, keys: Container[str]) -> Callable[[str], st
             letter = leaders[letter]
         return letter
 
-    equal = [(i.letter, i.origin) for i in kind.implied if not any(k in keys for k in i.unless)]
+    rules = [rule for rule in kind.implied if not rule.or_one]
+    equal = [(i.letter, i.origin) for i in rules if not any(k in keys for k in i.unless)]
     for pair in [*equal, *([("d_q", "d_k")] if SCORES[score].same_size else [])]:
         one, other = map(leader, pair)
         if one != other and "*" not in one + other:  # a new problem has the projections of heads
@@ -232,7 +255,10 @@ def _without_flaws(options: Mapping[str, Any], drawn: Mapping[str, tuple[int, ..
 
 def _matrix(random: Random, key: str, shape: tuple[int, ...], sparse: bool = True) -> Array:
     """Return small whole numbers; a sparse matrix is mostly zeros."""
-    zeros = 0.5 + 0.4 * random.random() if sparse else 0.4 * random.random()
+    if key in RATES:
+        return draw(random, shape, (0.5, 1.0), zeros=0)
+    is_dense = not sparse or key in ("Q", "K", "V")
+    zeros = 0.4 * random.random() + (0 if is_dense else 0.5)
     return draw(random, shape, (1.0, 2.0) if key in INPUTS else (1.0,), zeros)
 
 
@@ -303,10 +329,11 @@ def small_flaws(trace: Trace) -> int:
     """Return the number of small flaws.
 
     These are rows with a weight that is hardly seen, equal rows of weights, tokens that are equal
-    or zeros, equal columns of a projection, and columns of zeros in queries, keys and values. A
-    projection of zeros counts as a grave one.
+    or zeros, equal columns of a projection, columns of zeros in queries, keys and values, outputs
+    that are 0, and steps of a later time. A projection of zeros counts as a grave one.
     """
-    count = 0
+    count = sum(not step.array.any() for step in trace if step.suffix not in ("", "_1"))
+    count += int((~trace.last.array.any(axis=-1)).sum())
     for head in _heads(trace):
         least, _, several = _extent(head)
         count += int((several & (least < MIN_WEIGHT)).sum()) + _repeated(head.round(6))
@@ -315,6 +342,8 @@ def small_flaws(trace: Trace) -> int:
         if key in ("X", "memory"):
             tokens = np.moveaxis(problem.array(key), -2, 0)
             count += _repeated(tokens) + int((~tokens.any(axis=(1, 2, 3))).sum())
+        elif key in RATES:
+            count += int((problem.array(key) == 1).all())
         elif key.startswith(("W_", "encoder.", "decoder.")):
             array = problem.array(key)
             count += _repeated(np.moveaxis(array, -1, 0)) + GRAVE * int(not array.any())

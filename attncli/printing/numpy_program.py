@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from keyword import iskeyword
 from operator import getitem
 from typing import Any
 
@@ -159,6 +160,7 @@ def _program(trace: Trace, selection: Selection) -> Iterator[str]:
         code = codes[step] = _literal(step.array) if is_input else _code(step.operation, codes)
         is_other = is_input and step.name in trace and not trace[step.name].is_given
         name = re.sub(r"\W", "_", step.name) + "_given" * is_other
+        name += "_" * iskeyword(name)  # as lambda is one
         if step.is_given or not name.isidentifier():  # as the zeros that are called 0
             continue
         if not is_input and step.group != group:

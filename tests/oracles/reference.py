@@ -271,18 +271,29 @@ def solve(**given: Any) -> dict[str, Any]:
     keys = read(given)
     steps: dict[str, list[Any]] = {}
     for b in range(batches(keys)):
-        for name, heads in solve_one(keys, b).items():
+        for name, heads in solver(keys)(keys, b).items():
             steps.setdefault(name, []).append(heads)
+    if keys["kind"] == "delta":
+        return steps
     before = list(steps)[list(steps).index("weights") - 1]
     if keys["normalize"]["name"] == "none" and steps["weights"] == steps[before]:
         del steps["weights"]
     return steps
 
 
+def solver(keys: Keys) -> Callable[[Keys, int], dict[str, Any]]:
+    """Return what solves one batch element of a problem of this kind."""
+    if keys["kind"] == "delta":
+        from tests.oracles import delta
+
+        return delta.solve
+    return solve_one
+
+
 def read(given: Keys) -> Keys:
     """Return the keys with numbers made exact, and words spelled out."""
     words = {"kind", "score", "scale", "mask", "normalize", "heads", "kv_heads", "qk_norm", "past"}
-    words.add("gate")
+    words |= {"gate", "differential", "update"}
     keys: Keys = {key: value if key in words else exact(value) for key, value in given.items()}
     keys.setdefault("kind", "self")
     keys.setdefault("heads", 1)
@@ -295,6 +306,9 @@ def read(given: Keys) -> Keys:
     keys["score"] = {key: value if key == "name" else exact(value) for key, value in parts}
     if "gate" in given:
         keys["gate"] = {name: exact(part) for name, part in given["gate"].items()}
+    if "differential" in given:
+        parts = given["differential"].items()
+        keys["differential"] = {name: x if name == "norm" else exact(x) for name, x in parts}
     mask = keys.get("mask", {})
     if isinstance(mask, str):
         mask = {mask: True}
@@ -377,13 +391,17 @@ def solve_one(keys: Keys, b: int) -> dict[str, list[Any]]:
     steps["V"] = project(keys, "V", b)
     sizes = sizes_of(keys, steps)
     used = dict(steps)
-    for name in ("Q", "K") if "qk_norm" in keys else ():
+    for name in ("Q", "K") if "qk_norm" in keys and "differential" not in keys else ():
         used[name] = steps[f"{name}_normed"] = normed(steps[name], name, keys["qk_norm"])
     for name in ("K", "V") if "past" in keys else ():
         given = keys["past"][name]
         past = cut(given, keys["kv_heads"]) if depth(given) == 2 else given
         joined = [old + new for old, new in zip(past, used[name], strict=True)]
         used[name] = steps[f"{name}_all"] = joined
+    if "differential" in keys:
+        steps |= differential(used["Q"], used["K"], keys, b)
+        pairs = enumerate(steps["weights"])
+        return steps | finish([product(a, steps["V"][h // group]) for h, a in pairs], keys, b)
     contexts: Heads = []
     for h in range(keys["heads"]):
         if "scores" in keys:
@@ -397,6 +415,65 @@ def solve_one(keys: Keys, b: int) -> dict[str, list[Any]]:
             steps.setdefault(name, []).append(matrix)
         contexts.append(product(found["weights"], used["V"][h // group]))
     return steps | finish(contexts, keys, b)
+
+
+def differential(q: Heads, k: Heads, keys: Keys, b: int) -> dict[str, Heads]:
+    """Return what two halves of the features give, and the first weights − λ · the second."""
+    p, steps = keys["differential"], dict[str, Heads]()
+    d, group = len(k[0][0]) // 2, keys["heads"] // keys["kv_heads"]
+    for end, part in (("_1", slice(d)), ("_2", slice(d, 2 * d))):
+        halves = {f"{name}{end}": [[row[part] for row in head] for head in heads]
+                  for name, heads in (("Q", q), ("K", k))}  # fmt: skip
+        steps |= halves
+        if "qk_norm" in keys:
+            halves = {
+                f"{name[0]}_normed{end}": normed(half, name[0], keys["qk_norm"])
+                for name, half in halves.items()
+            }
+            steps |= halves
+        of_q, of_k = halves.values()
+        for h in range(keys["heads"]):
+            found = scores(of_q[h], of_k[h // group], keys["score"])
+            found |= weigh(found["scores"], keys, b, h, {"d_k": d})
+            for name, matrix in found.items():
+                steps.setdefault(f"{name}{end}", []).append(matrix)
+    if "lambda" in p:
+        factors = p["lambda"]
+    else:
+        first, second = (mp.exp(dot(p[f"lambda_q{i}"], p[f"lambda_k{i}"])) for i in (1, 2))
+        given = p["lambda_init"] if isinstance(p["lambda_init"], list) else [p["lambda_init"]]
+        factors = [first - second + x for x in given]
+        steps["lambda"] = [[[x]] for x in factors]
+    pairs = zip(steps["weights_1"], steps["weights_2"], of_heads(factors, keys), strict=True)
+    steps["weights"] = [
+        [[x - factor * y for x, y in zip(*rows, strict=True)] for rows in zip(a, c, strict=True)]
+        for a, c, factor in pairs
+    ]
+    return steps
+
+
+def of_heads(given: Any, keys: Keys) -> Vector:
+    """Return a number for each head, of one for all or of a list of them."""
+    numbers = given if isinstance(given, list) else [given]
+    return numbers if len(numbers) > 1 else numbers * int(keys["heads"])
+
+
+def rescaled(contexts: Heads, keys: Keys) -> dict[str, Heads]:
+    """Return the norm of the features of each head, and that times 1 − λ_init."""
+    p = keys["differential"]
+    eps = p.get("eps", mp.mpf(1e-6))
+    gain = p.get("gain", [mp.mpf(1)] * len(contexts[0][0]))
+    squares = [[[dot(row, row) / len(row)] for row in head] for head in contexts]
+    norm = [
+        [
+            [x / mp.sqrt(square + eps) * g for x, g in zip(row, gain, strict=True)]
+            for row, (square,) in zip(*pair, strict=True)
+        ]
+        for pair in zip(contexts, squares, strict=True)
+    ]
+    rest = [1 - x for x in of_heads(p["lambda_init"], keys)]
+    scaled = [[[x * y for x in row] for row in head] for head, y in zip(norm, rest, strict=True)]
+    return {"mean_square_context": squares, "normed_context": norm, "rescaled_context": scaled}
 
 
 def normed(heads: Heads, name: str, norm: Any) -> Heads:
@@ -538,6 +615,9 @@ def finish(contexts: Heads, keys: Keys, b: int) -> dict[str, list[Any]]:
     """Return what comes after the heads; the last of context, concat and output is `output`."""
     steps = {"context": contexts}
     last = "context"
+    if "norm" in keys.get("differential", {}):
+        steps |= rescaled(contexts, keys)
+        contexts = steps["rescaled_context"]
     if "gate" in keys:
         steps["gate"] = gate(keys, b)
         contexts = [gated(*pair) for pair in zip(contexts, steps["gate"], strict=True)]
@@ -551,7 +631,7 @@ def finish(contexts: Heads, keys: Keys, b: int) -> dict[str, list[Any]]:
         output = product(output, keys["W_o"]) if "W_o" in keys else output
         output = [plus(row, keys["b_o"]) for row in output] if "b_o" in keys else output
         steps["output"] = [output]
-    elif "gate" in keys and keys["heads"] == 1:
+    elif len(steps) > 1 and keys["heads"] == 1:
         steps["output"] = contexts
     else:
         steps["output"] = steps.pop(last)
@@ -574,9 +654,11 @@ def check(trace: Any, expected: dict[str, Any], relative: float = 1e-12) -> None
         want = floats(expected[step.name])
         value = step.value
         assert value.ndim == len(step.axes)
+        value = value[..., None, :] if len(step.trailing) == 1 else value
         places = tuple(slice(None) if axis in step.axes else None for axis in ("batch", "head"))
         found = np.broadcast_to(value[places], want.shape)
-        is_positive = step.name.startswith(("exp", "sum", "weights"))  # of which no sum cancels
+        is_of_powers = step.name.startswith(("exp", "sum", "weights"))  # of which no sum cancels
+        is_positive = is_of_powers and want.min(initial=0.0) >= 0
         largest = 0.0 if is_positive else float(np.abs(want[np.isfinite(want)]).max(initial=0.0))
         allowed = relative, relative / 100 * largest
         np.testing.assert_allclose(found, want, *allowed, err_msg=step.name)

@@ -37,6 +37,7 @@ GREEK = {
     "gate′": r"\mathrm{gate}'",
     "Σ": r"\Sigma",
     "delta": r"\delta",
+    "lambda": r"\lambda",
     "phi": r"\phi",
 }
 SPECIAL = {"-∞": r"-\infty", "∞": r"\infty", "": "", "…": r"\cdots", "⋮": r"\vdots", "⋱": r"\ddots"}
@@ -273,5 +274,5 @@ def digits(number: tree.Number) -> str:
 
 
 def _letters(name: str) -> str:
-    shown = "δ" if name == "delta" else _escaped(name)
+    shown = {"delta": "δ", "lambda": "λ"}.get(name) or _escaped(name)
     return f"<mn>{name}</mn>" if name.isdigit() else f"<mi>{shown}</mi>"

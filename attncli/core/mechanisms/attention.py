@@ -8,6 +8,9 @@ its own. `label` and `put` put the words and matrices of a problem on the tape, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from attncli.core.attention.parameters import Rules
 from attncli.core.attention.scores import MergeHeads, RepeatHeads, SplitHeads
 from attncli.core.attention.weights import adjust, attend, is_tiled, mixed, normalize, score
@@ -15,7 +18,7 @@ from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
-from attncli.core.tape.backward_operations import Hadamard
+from attncli.core.tape.backward_operations import Hadamard, Subtract
 from attncli.core.tape.operations import (
     Add,
     AsRow,
@@ -55,6 +58,8 @@ def attention(tape: Tape, problem: Problem) -> Step:
         q = project(tape, problem, "Q", "query")
         k = project(tape, problem, "K", keys)
     v = project(tape, problem, "V", keys)
+    if q is not None and k is not None and problem.differential:
+        return finish(tape, problem, difference(tape, problem, q, k, v))
     if q is not None and k is not None:
         q, k = normed_and_rotated(tape, q, k, problem.rules)
         k, v = with_past(tape, problem, k, v)
@@ -89,7 +94,7 @@ def project(tape: Tape, problem: Problem, name: str, rows: str, t: int = 0) -> S
         result = cut(_token(whole, t) if t else whole, heads, problem)
     else:
         whole = tokens_of(tape, problem, source)
-        result = _linear(tape, problem, _token(whole, t) if t else whole, letter, heads)
+        result = linear(tape, problem, _token(whole, t) if t else whole, letter, heads)
         if name == "K" and "W_q" in problem.given and "W_k" not in problem.given:
             tape.warn(f"W_k is left out, so K is made from {source} without a projection")
     axes, why = (rows, "feature"), PURPOSES[name]
@@ -106,8 +111,8 @@ def tokens_of(tape: Tape, problem: Problem, source: str) -> Step:
     return embedded(tape, x, problem.rules.positions)
 
 
-def _linear(tape: Tape, problem: Problem, x: Expression, letter: str, heads: int) -> Expression:
-    """Return x W (+ b) for Q, K, V or the gate, by its letter, cut into heads if there are some."""
+def linear(tape: Tape, problem: Problem, x: Expression, letter: str, heads: int) -> Expression:
+    """Return x W (+ b), such as for Q, by the name of what it makes, cut into several heads."""
     gate = problem.gate if letter == "gate" else {}
     weight, bias_key = ("gate.W", "gate.b") if gate else (f"W_{letter}", f"b_{letter}")
     if gate or weight in problem.given:
@@ -179,6 +184,37 @@ def read_values(
     return tape.record(name, weighted, symbol=symbol)
 
 
+def difference(tape: Tape, problem: Problem, q: Step, k: Step, v: Step) -> Step:
+    """Record (A_1 − λ A_2) V, each A of one half of the features of Q and K, or A_1 V − λ A_2 V."""
+    from attncli.core.attention.differential import WHY, Multiple, factor, half_of
+
+    rules, times = problem.rules, problem.heads // problem.kv_heads
+
+    def of_half(number: int) -> Step:
+        """Record the weights; of many tokens, what they read."""
+        with tape.within(suffix=f"_{number}"):
+            halves = [tape.record(x.stem, half_of(x, number)) for x in (q, k)]
+            of_q, of_k = normed_and_rotated(tape, halves[0], halves[1], rules)
+            if is_tiled(tape, of_q, of_k, rules) and "weights" not in (tape.wanted or ()):
+                return read_values(tape, problem, of_q, of_k, v, "context")
+            scores = score(tape, of_q, RepeatHeads(of_k, times) if times > 1 else of_k, rules)
+            return normalize(tape, adjust(tape, scores, rules), rules)
+
+    first, second = of_half(1), of_half(2)
+    rest = Subtract(first, Multiple(second, factor(tape, of_differential(tape, problem))))
+    if first.stem == "context":
+        return tape.record(context_name(problem), rest, symbol="Z", why=WHY)
+    weights = tape.record("weights", rest, symbol="A", why=WHY)
+    values = RepeatHeads(v, times) if times > 1 else v
+    return tape.record(context_name(problem), MatMul(weights, values), symbol="Z")
+
+
+def of_differential(tape: Tape, problem: Problem) -> dict[str, Step]:
+    """Return λ, or what it is made of, and what the norm takes, by their names."""
+    names = [name for name in problem.differential if name not in ("norm", "eps")]
+    return {name: put(tape, problem, f"differential.{name}", ("feature",)) for name in names}
+
+
 def finish(tape: Tape, problem: Problem, context: Step) -> Step:
     """Record what comes after the heads: the gate, side by side, through W_o, through W_c.
 
@@ -186,16 +222,20 @@ def finish(tape: Tape, problem: Problem, context: Step) -> Step:
         The step `output`.
     """
     output = context
+    if "norm" in problem.differential:
+        from attncli.core.attention.differential import rescaled
+
+        output = rescaled(tape, output, of_differential(tape, problem), problem.differential)
     if problem.gate:
         from attncli.core.attention.norms_and_activations import Gate
 
-        net = _linear(tape, problem, tokens_of(tape, problem, "X"), "gate", problem.heads)
+        net = linear(tape, problem, tokens_of(tape, problem, "X"), "gate", problem.heads)
         gate = tape.record("gate", Gate(net), ("query", "feature"))
-        output = tape.record("gated", Hadamard(context, gate), why=GATED)
+        output = tape.record("gated", Hadamard(output, gate), why=GATED)
     if problem.heads > 1:
         name = "concat" if goes_on(problem) else "output"
         output = tape.record(name, MergeHeads(output), symbol="Z")
-    if goes_on(problem) or (problem.gate and problem.heads == 1):
+    if goes_on(problem) or (_is_changed(problem) and problem.heads == 1):
         projected: Expression = output
         if "W_o" in problem.given:
             projected = MatMul(projected, put(tape, problem, "W_o", ("feature", "out")))
@@ -214,8 +254,13 @@ def finish(tape: Tape, problem: Problem, context: Step) -> Step:
 
 def context_name(problem: Problem) -> str:
     """Return what weights · V is called: the output, where nothing comes after it."""
-    is_last = problem.heads == 1 and not problem.gate and not goes_on(problem)
+    is_last = problem.heads == 1 and not _is_changed(problem) and not goes_on(problem)
     return "output" if is_last else "context"
+
+
+def _is_changed(problem: Problem) -> bool:
+    """Whether a gate or a norm changes what each head found, before all are put side by side."""
+    return bool(problem.gate) or "norm" in problem.differential
 
 
 def goes_on(problem: Problem) -> bool:
@@ -237,6 +282,15 @@ def put(tape: Tape, problem: Problem, key: str, trailing: tuple[str, ...], name:
     return tape.put(name or part or key, problem.array(key), trailing, leading, as_written, key)
 
 
+@contextmanager
+def at_time(tape: Tape, words: tuple[str, ...], t: int) -> Iterator[None]:
+    """Name the steps of time t, such as `S_2`, and show them under a heading of their own."""
+    tape.group = f"t = {t} ({words[t - 1]})" if words else f"t = {t}"
+    with tape.within(suffix=f"_{t}"):
+        yield
+    tape.group = ""
+
+
 CACHE = ("key", "feature")
 
 
@@ -248,10 +302,9 @@ def decode(tape: Tape, problem: Problem) -> None:
     keys, values = (past_of(tape, problem, name) for name in ("K", "V"))
     read: list[Step] = []
     for t in range(1, problem.sizes["n"] + 1):
-        tape.group = f"t = {t} ({problem.tokens[t - 1]})" if problem.tokens else f"t = {t}"
         here = tuple(replace(rule, shift=rule.shift + t - 1) for rule in rules.by_place)
         of_token = replace(rules, by_place=here)
-        with tape.within(suffix=f"_{t}"):
+        with at_time(tape, problem.tokens, t):
             q, k, v = (project(tape, problem, name, "query", t) for name in ("Q", "K", "V"))
             q, k = normed_and_rotated(tape, q, k, rules, t - 1)
             keys = tape.record("K", Below((keys, k)) if keys else k, CACHE, why=CACHED)
@@ -262,6 +315,5 @@ def decode(tape: Tape, problem: Problem) -> None:
             scores = score(tape, AsRow(q), shared[0], of_token, ("key",))
             weights = normalize(tape, adjust(tape, scores, of_token), rules)
             read.append(tape.record("z", MatMul(weights, shared[1]), ("feature",)))
-    tape.group = ""
     name = context_name(problem)
     finish(tape, problem, tape.record(name, Below(tuple(read)), ("query", "feature"), symbol="Z"))

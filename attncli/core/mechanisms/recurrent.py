@@ -20,7 +20,7 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.weights import adjust, attend, is_tiled, mixed, normalize, score
 from attncli.core.formulas.tree import Formula, Stack, Times, minus
-from attncli.core.mechanisms.attention import label, put
+from attncli.core.mechanisms.attention import at_time, label, put
 from attncli.core.problem.problem import Problem
 from attncli.core.tape.backward_operations import Columns
 from attncli.core.tape.evaluation import array_of
@@ -53,17 +53,15 @@ def recurrent(tape: Tape, problem: Problem) -> None:
     context = _start(tape, problem, "c_0", a) if attends else states[0]
     weights: list[Expression] = []
     for t in range(1, times + 1):
-        tape.group = f"t = {t} ({words[t - 1]})" if problem.tokens else f"t = {t}"
         parts: dict[str, Expression] = {"h": states[-1], "x": Row(x, t - 1), "c": context}
         net: Expression = MatVec(a, Stacked(tuple(parts[p] for p in ORDER[problem.update])))
-        if "b" in problem.given:
-            net = Add(net, put(tape, problem, "b", ("state_feature",)))
-        with tape.within(suffix=f"_{t}"):
+        with at_time(tape, problem.tokens, t):
+            if "b" in problem.given:
+                net = Add(net, put(tape, problem, "b", ("state_feature",)))
             states.append(tape.record("h", Tanh(net), ("feature",), why=STATE))
             if attends:
                 context, shares = attended(tape, problem, states[-1], Below(tuple(states)), "c")
                 weights.append(shares)
-    tape.group = ""
     if attends:
         tape.record("weights", Triangle(tuple(weights)), symbol="A")
     tape.record("output", Below(tuple(states[1:])), ("time", "feature"), symbol="H")

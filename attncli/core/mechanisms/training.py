@@ -20,15 +20,15 @@ from attncli.core.tape.tape import Tape
 
 FIXED = (
     *("X", "memory", "Q", "K", "V", "scores", "bias", "mask", "h_0", "c_0", "past", "gradient"),
-    "target",
+    *("target", "alpha", "beta", "S_0", "differential.lambda_init"),
 )
-"""The keys of inputs that are no weights, and so are not learned."""
+"""The keys, or parts of keys, of inputs that are no weights, and so are not learned."""
 
 
 def is_learned(step: Step) -> bool:
     """Return whether an input is a weight, or others that are learned."""
     key = step.key.removeprefix(prefix_of(step.layer))
-    return bool(key) and key.partition(".")[0] not in FIXED
+    return bool(key) and not {key, key.partition(".")[0]}.intersection(FIXED)
 
 
 def gradient(tape: Tape, problem: Problem, method: Callable[[Tape, Problem], object]) -> None:

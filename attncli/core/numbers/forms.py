@@ -19,8 +19,8 @@ from attncli.core.numbers.written import (
     to_count,
     to_number,
 )
-from attncli.core.records import Record, replace
-from attncli.core.text.strings import visible
+from attncli.core.records import EMPTY, Record, replace
+from attncli.core.text.strings import all_of, visible
 
 Schema: TypeAlias = dict[str, Any]
 """A JSON Schema, or a part of one."""
@@ -326,8 +326,17 @@ def read_parts(
     return values
 
 
-def mapping(parts: Mapping[str, Form], such_as: str, needs: tuple[str, ...] = ()) -> Form:
-    """Return the form of a mapping of some of these parts, of those that it `needs` at least."""
+def mapping(
+    parts: Mapping[str, Form],
+    such_as: str,
+    needs: tuple[str, ...] = (),
+    either: tuple[str, ...] = (),
+    beside: Mapping[str, tuple[str, ...]] = EMPTY,
+) -> Form:
+    """Return the form of a mapping of some of these parts, of those that it `needs` at least.
+
+    It has exactly one part of `either`, and those that another part needs `beside` it.
+    """
 
     def read(raw: object, path: KeyPath) -> dict[str, object]:
         hint = f"write {such_as}"
@@ -336,6 +345,12 @@ def mapping(parts: Mapping[str, Form], such_as: str, needs: tuple[str, ...] = ()
         written = known_parts(raw, path, parts)
         if missing := [key for key in needs if key not in written]:
             raise fail(f"{dotted(path)} needs {' and '.join(missing)}", *path, hint=hint)
+        for key in written:
+            others = beside.get(key, ())
+            if missing := [one for one in others if written.keys().isdisjoint(one.split(" or "))]:
+                raise fail(f"{dotted((*path, key))} needs {all_of(missing)}", *path, key, hint=hint)
+        if either and sum(key in written for key in either) != 1:
+            raise fail(f"{dotted(path)} needs either {' or '.join(either)}", *path, hint=hint)
         return read_parts(written, path, parts)
 
-    return Form(read, parts=lambda: parts, needs=needs)
+    return Form(read, parts=lambda: parts, needs=needs, either=either)

@@ -15,6 +15,7 @@ OTHER_WORDS = {
     "luong": "Luong et al. have three: write dot, general or concat",
     "dynamic": "write a greater base, as dynamic scaling has for a text of this length",
     "longrope": "longrope has a factor for each pair: write linear, llama3 or yarn",
+    "differential": "write kind: self, and differential: {lambda: 0.5}",
     "seq2seq": (
         "write kind: cross, X: the decoder's states (queries), memory: the encoder's (keys);"
         " or kind: encoder_decoder, which makes them"

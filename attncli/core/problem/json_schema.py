@@ -161,6 +161,7 @@ class ProblemKeys(TypedDict, total=False):
     kv_heads: NumberLike
     score: NameLike
     gate: Mapping[str, MatrixLike] | None
+    differential: Mapping[str, object] | None
     past: Mapping[str, MatrixLike] | None
     qk_norm: NameLike
     scale: NumberLike
@@ -188,6 +189,13 @@ class ProblemKeys(TypedDict, total=False):
     attends: str | None
     reset: str | None
     update: str | None
+    alpha: MatrixLike
+    W_alpha: MatrixLike
+    b_alpha: MatrixLike
+    beta: MatrixLike
+    W_beta: MatrixLike
+    b_beta: MatrixLike
+    S_0: MatrixLike
     activation: str | None
     output_activation: str | None
     enhance: bool | str | None

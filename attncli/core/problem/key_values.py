@@ -23,7 +23,7 @@ from attncli.core.numbers.other_words import HINTS, OTHER_WORDS
 from attncli.core.numbers.written import dotted, is_open, name_of
 from attncli.core.problem import networks
 from attncli.core.problem.keys import KEYS, WITH_PARTS
-from attncli.core.problem.kinds import KINDS, REPLACES
+from attncli.core.problem.kinds import KINDS, REPLACES, Kind
 from attncli.core.problem.shapes import heads_of
 from attncli.core.problem.values import OF_TARGET, feed_forward_activations
 from attncli.core.records import EMPTY
@@ -227,6 +227,7 @@ def with_defaults(read: dict[str, Any]) -> dict[str, Any]:
         values["positions"] = KEYS["positions"].form.read("rope", ("positions",))
     usual = "1" if "scores" in read else SCORES[values["score"]["name"]].scale
     values["scale"] = values["scale"] or usual
+    values |= KINDS[values["kind"]].variant_of(values)
     if "normalize" not in read and "scores" not in read:
         values["normalize"] = {"name": SCORES[values["score"]["name"]].normalize}
     return values
@@ -293,9 +294,8 @@ def _misfits(keys: Collection[str], name: str, values: Mapping[str, Any]) -> Ite
         yield from _misfits_of_transformer(keys, values)
     if name == "encoder_decoder":
         yield from networks.misfits(keys, values)
-    if name == "latent":
-        yield from _faults_of(_tests_of_latent(keys, values))
     kind = KINDS[name]
+    yield from _faults_of(_tests_of_kind(keys, kind, values))
     fitting = [form for form, row in MASKS.items() if kind.takes_mask(form, row.by_position)]
     for form in values["mask"]:
         if form in MASKS and form not in fitting:
@@ -363,10 +363,29 @@ def _faults_of(tests: Iterable[KeyTest]) -> Iterator[Fault]:
             yield Fault(message, (key,), hint, needs="values")
 
 
-def _tests_of_latent(keys: Collection[str], values: Mapping[str, Any]) -> KeyTests:
-    for key, other in KINDS["latent"].pairs:
+def _tests_of_kind(keys: Collection[str], kind: Kind, values: Mapping[str, Any]) -> KeyTests:
+    """Yield a test for each key or option that needs another, or excludes it, in this kind."""
+    for key, other in kind.pairs:
         hint = f"write {other}, or leave out {key}"
         yield key in keys and other not in keys, key, f"{key} has no use without {other}", hint
+    if values["kind"] == "latent":
+        yield from _tests_of_latent(keys, values)
+    if kind.variants is None:
+        return
+    option, variants = kind.variants
+    value, hint = values[option], f"write {option}: {' or '.join(variants)}"
+    message = f"{option} {value} has no use in kind {values['kind']}"
+    yield value not in variants, option, message, hint
+    for key in keys if value in variants else ():
+        users = [name for name, shapes in variants.items() if key in shapes]
+        hint, message = f"it is for {option}: {' or '.join(users)}", f"{option}: {value}"
+        yield bool(users) and value not in users, key, f"{key} has no use with {message}", hint
+    is_unmet = value.startswith("gated") and not {"alpha", "W_alpha"} & {*keys}
+    message, hint = f"{option}: {value} has no use without alpha", "write alpha, or W_alpha"
+    yield is_unmet, option, message, hint
+
+
+def _tests_of_latent(keys: Collection[str], values: Mapping[str, Any]) -> KeyTests:
     no_queries = not {"W_q", "W_dq", "W_uq"} & {*keys}
     yield no_queries, "kind", "kind latent needs W_q, or W_dq and W_uq", "they make the queries"
     has_rope, score = "rope" in values["positions"], values["score"]["name"]

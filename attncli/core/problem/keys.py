@@ -24,7 +24,7 @@ from attncli.core.numbers.forms import (
     weight,
 )
 from attncli.core.problem import values
-from attncli.core.problem.kinds import KINDS, LAYER, LAYER_OPTIONS, UPDATES
+from attncli.core.problem.kinds import KINDS, LAYER, LAYER_OPTIONS, RULES, UPDATES
 from attncli.core.problem.marking import COURSE_NAMES, MARKING, Marking
 from attncli.core.problem.networks import ATTENDS, CELLS, NETWORK, SUCH_AS
 from attncli.core.records import EMPTY, Record
@@ -188,6 +188,18 @@ class ProblemFields:
             )
         },
     )
+    differential: Mapping[str, Any] = key(
+        values.DIFFERENTIAL,
+        "differential attention, weights_1 − λ·weights_2 of the halves of each head: {lambda: …}",
+        {},
+        instead={
+            "differential: {lambda: 0.5}, or {lambda_init: 0.8, lambda_q1: …, lambda_k1: …, …}": (
+                "lambda λ lambda_ lambda_full lambda_init lambda_std_dev lambda_q1 lambda_k1"
+                " lambda_q2 lambda_k2 diff_attn"
+            ),
+            "differential: {…, lambda_init: 0.8, norm: rms}": "subln groupnorm",
+        },
+    )
     past: Mapping[str, Any] = key(
         values.PAST,
         "keys and values of earlier tokens, a cache: {K: …, V: …}",
@@ -343,7 +355,30 @@ class ProblemFields:
         choice(("before", "after")), "whether a GRU resets h before its product with U", "before"
     )
     update: str = key(
-        choice(UPDATES), "what makes the next state, in kind recurrent", "input_context"
+        choice([*UPDATES, *RULES]),
+        "what makes the next state, in kinds recurrent and delta",
+        instead={"update: gated_delta, delta, gated or linear": "update_rule rule"},
+    )
+    alpha: Array | None = key(
+        matrix("either"),
+        "delta: how much of the state each token keeps, a column per head, or per feature of keys",
+        instead={
+            "alpha: how much is kept, e^g for a logarithm g": "decay g gk gamma forget forget_gate"
+        },
+    )
+    W_alpha: Array | None = key(weight(), "delta: alpha is σ(X W_alpha + b_alpha)")
+    b_alpha: Array | None = key(vector(), "delta: added to X W_alpha")
+    beta: Array | None = key(
+        matrix("either"),
+        "delta: how much of its error each token writes, a column per head; 1 by default",
+        instead={"beta: [1, 0.5], a number for each token": "write_strength betas"},
+    )
+    W_beta: Array | None = key(weight(), "delta: beta is σ(X W_beta + b_beta)")
+    b_beta: Array | None = key(vector(), "delta: added to X W_beta")
+    S_0: Array | None = key(
+        matrix("either"),
+        "delta: the first state, a row per feature of keys, zeros by default",
+        instead={"S_0: the first state, (d_k, d_v)": "past_state initial_state recurrent_state"},
     )
     activation: str | None = key(
         choice(lambda: (*ACTIVATION.words(), *values.feed_forward_activations())),

@@ -1,12 +1,15 @@
 """The kinds of problems: their keys, the shapes of their matrices, and what follows from them.
 
-A shape is written in letters, in row convention; a letter is one size. `heads*d_k` is the size of
-one head times the heads; in a stack of one matrix per head it is d_k.
+A shape is written in letters, in row convention; a letter is one size, and 1 is itself. `heads*d_v`
+is the size of one head times the heads; in a stack of one matrix per head it is d_v. Queries and
+keys of differential attention have two halves of d_k features, others one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from attncli.core.attention.parameters import AXES
@@ -27,8 +30,10 @@ REPLACES = {
     "Q": ("W_q", "b_q"),
     "K": ("W_k", "b_k"),
     "V": ("W_v", "b_v"),
+    **{rate: (f"W_{rate}", f"b_{rate}") for rate in ("alpha", "beta")},
     "W_dq": ("W_q",),
-    "scores": ("Q", "K", "W_q", "b_q", "W_k", "b_k", "score", "qk_norm", "past"),
+    "scores": ("Q", "K", "W_q", "b_q", "W_k", "b_k", "score", "qk_norm", "past", "differential"),
+    "differential": ("past", "online"),  # of which each half would need its own
 }
 """Keys of results that a problem may set directly, each with the keys that it makes useless."""
 
@@ -39,6 +44,7 @@ class Implied(Record):
     letter: str
     origin: str
     unless: tuple[str, ...] = ()
+    or_one: bool = False  # whether it may be 1 instead
 
 
 class Kind(Record):
@@ -55,21 +61,35 @@ class Kind(Record):
     score: str = "scaled_dot"  # the default score function
     source: str = ""  # the input from which keys and values are projected, if they are
     single: tuple[str, str] | None = None  # a letter that is 1, and the key that is its only row
-    # Options, and other shapes by their values.
-    variants: tuple[tuple[str, ...], Mapping[Any, Shapes]] = ((), {(): {}})
+    variants: tuple[str, Mapping[str, Shapes]] | None = None  # an option, and shapes by its value
     pairs: tuple[tuple[str, str], ...] = ()  # keys, each with one without which it has no use
     axes: tuple[str, ...] = ("keys",)  # along which the weights may be normalised
     by_position: bool = True  # whether each query has a position among the keys, for some masks
     masks: tuple[str, ...] = ()  # the forms of masks that it takes, if not all
 
     @property
+    def all_shapes(self) -> Shapes:
+        """The shapes of its matrices, with those of every variant."""
+        of_variants = self.variants[1].values() if self.variants else ()
+        return self.shapes | reduce(or_, of_variants, Shapes()) | self.shapes
+
+    @property
     def keys(self) -> tuple[str, ...]:
-        of_shapes = (key.partition(".")[0] for key in self.shapes)
+        of_shapes = (key.partition(".")[0] for key in self.all_shapes)
         return tuple(dict.fromkeys((*COMMON_OPTIONS, *of_shapes, *self.options)))
 
     def takes_mask(self, form: str, by_position: bool) -> bool:
         """Return True if a form of masks, perhaps one that asks for positions, has a use."""
         return form in self.masks if self.masks else self.by_position or not by_position
+
+    def variant_of(self, values: Mapping[str, Any]) -> dict[str, str]:
+        """Return the option that chooses shapes; by default the first that uses all given keys."""
+        option, variants = self.variants or ("", {})
+        given = {
+            key for shapes in variants.values() for key in shapes if values.get(key) is not None
+        }
+        fitting = [name for name, shapes in variants.items() if given <= shapes.keys()]
+        return {option: values[option] or [*fitting, *variants][0]} if option else {}
 
     @property
     def source_groups(self) -> tuple[tuple[str, ...], ...]:
@@ -81,23 +101,31 @@ class Kind(Record):
 
 BACKWARD = ("gradient", "learning_rate")
 SCORING = ("score", "scale", "softcap", "normalize")
-NETWORK_OPTIONS = ("cell", "encoder", "decoder", "attends", "reset")
+NETWORK_OPTIONS = ("cell", "attends", "reset")
 MASKING: Shapes = {"bias": ("n", "m"), "mask": ("n", "m")}
 """The bias, and every matrix of a mask."""
 
+DIFFERENTIAL: Shapes = {
+    **dict.fromkeys(("differential.lambda", "differential.lambda_init"), ("heads",)),
+    **dict.fromkeys([f"differential.lambda_{x}" for x in ("q1", "k1", "q2", "k2")], ("d_k",)),
+    "differential.gain": ("d_v",),
+}
+"""The numbers and vectors of the difference of two attentions."""
+
 SELF: Shapes = {
     "X": ("n", "d_model"),
-    "W_q": ("d_model", "heads*d_q"),
-    "b_q": ("heads*d_q",),
-    "Q": ("n", "heads*d_q"),
-    "W_k": ("d_model", "kv_heads*d_k"),
-    "b_k": ("kv_heads*d_k",),
-    "K": ("m", "kv_heads*d_k"),
+    "W_q": ("d_model", "heads*halves*d_q"),
+    "b_q": ("heads*halves*d_q",),
+    "Q": ("n", "heads*halves*d_q"),
+    "W_k": ("d_model", "kv_heads*halves*d_k"),
+    "b_k": ("kv_heads*halves*d_k",),
+    "K": ("m", "kv_heads*halves*d_k"),
     "W_v": ("d_model", "kv_heads*d_v"),
     "b_v": ("kv_heads*d_v",),
     "V": ("m", "kv_heads*d_v"),
     "scores": ("n", "m"),
     **MASKING,
+    **DIFFERENTIAL,
     "W_o": ("heads*d_v", "d_out"),
     "b_o": ("d_out",),
     "W_c": ("d_c", "d_out + d_model"),
@@ -107,7 +135,7 @@ CROSS: Shapes = {
     "X": SELF["X"],
     "memory": ("m", "d_memory"),
     **SELF,
-    "W_k": ("d_memory", "kv_heads*d_k"),
+    "W_k": ("d_memory", "kv_heads*halves*d_k"),
     "W_v": ("d_memory", "kv_heads*d_v"),
 }
 LATENT: Shapes = {
@@ -126,20 +154,20 @@ LATENT: Shapes = {
     **{key: SELF[key] for key in ("W_o", "b_o", "gradient")},
 }
 ATTENTION = (
-    *(*SCORING, "gate", "qk_norm", "positions", "ids", "document", *BACKWARD, "tokens_as"),
-    *("weights_as", "memory_tokens", "heads", "kv_heads", "mask", "online"),
+    *(*SCORING, "gate", "differential", "qk_norm", "positions", "ids", "document", *BACKWARD),
+    *("tokens_as", "weights_as", "memory_tokens", "heads", "kv_heads", "mask", "online"),
 )
 
 
-NOT_OF_DECODE = ("memory_tokens", "mask", "document", "online")
+NOT_OF_DECODE = ("memory_tokens", "mask", "document", "online", "differential")
 """Keys of attention that have no use where each token is a single row of scores."""
 
 
 def _without_projections(source: str) -> tuple[Implied, ...]:
     """Return the sizes that are equal where a matrix of weights is left out."""
     return (
-        Implied("heads*d_q", "d_model", unless=("Q", "W_q", "scores")),
-        Implied("kv_heads*d_k", source, unless=("K", "W_k", "scores")),
+        Implied("heads*halves*d_q", "d_model", unless=("Q", "W_q", "scores")),
+        Implied("kv_heads*halves*d_k", source, unless=("K", "W_k", "scores")),
         Implied("kv_heads*d_v", source, unless=("V", "W_v")),
         Implied("d_out", "heads*d_v", unless=("W_o",)),
     )
@@ -157,8 +185,8 @@ LAYER: Shapes = {
 """The matrices of a layer of a transformer."""
 
 LAYER_OPTIONS = (
-    *(*SCORING, "gate", "qk_norm", "positions", "ids", "document", "heads", "kv_heads", "mask"),
-    *("weights_as", "online", "norm", "place", "eps", "activation"),
+    *(*SCORING, "gate", "differential", "qk_norm", "positions", "ids", "document", "heads"),
+    *("kv_heads", "mask", "weights_as", "online", "norm", "place", "eps", "activation"),
 )
 """The other keys of a layer; one at the top is that of every layer which has none."""
 
@@ -174,6 +202,24 @@ UPDATES: dict[str, Shapes] = {
     "plain": {"A": ("d_h", "d_h + d_x")},
 }
 """The shape of A for each way of kind `recurrent` to make its next state."""
+
+ALPHA: Shapes = {
+    "alpha": ("n", "kv_heads*d_alpha"),
+    "W_alpha": ("d_model", "kv_heads*d_alpha"),
+    "b_alpha": ("kv_heads*d_alpha",),
+}
+BETA: Shapes = {
+    "beta": ("n", "kv_heads*1"),
+    "W_beta": ("d_model", "kv_heads*1"),
+    "b_beta": ("kv_heads*1",),
+}
+RULES: dict[str, Shapes] = {
+    "delta": BETA,
+    "gated_delta": ALPHA | BETA,
+    "linear": {},
+    "gated": ALPHA,
+}
+"""The rates that each way of kind `delta` to make its next state has."""
 
 KINDS: dict[str, Kind] = {
     "self": Kind(
@@ -203,7 +249,7 @@ KINDS: dict[str, Kind] = {
     "decode": Kind(
         "each token attends to itself and, in a cache, to those before it",
         "attention.decode",
-        {key: shape for key, shape in SELF.items() if key not in (*MASKING, "scores")},
+        {key: SELF[key] for key in SELF if key not in (*MASKING, *DIFFERENTIAL, "scores")},
         (*(key for key in ATTENTION if key not in NOT_OF_DECODE), "past"),
         start=("X", "W_q", "W_k", "W_v"),
         source="X",
@@ -211,6 +257,26 @@ KINDS: dict[str, Kind] = {
             *(Implied("m", "n", unless=(key,)) for key in ("K", "V")),
             *_without_projections("d_model"),
         ),
+    ),
+    "delta": Kind(
+        "a state learns which value belongs to which key: linear attention, the delta rule",
+        "delta.delta",
+        {
+            **{key: SELF[key] for key in SELF if key not in (*MASKING, "scores", "W_c")},
+            "K": ("n", "kv_heads*d_k"),
+            "V": ("n", "kv_heads*d_v"),
+            "S_0": ("d_k", "kv_heads*d_v"),
+        },
+        ("heads", "kv_heads", "scale", "qk_norm", "update", *BACKWARD, "tokens_as", "weights_as"),
+        start=("Q", "K", "V", "alpha", "beta"),
+        pairs=(
+            *(("W_alpha", "X"), ("W_beta", "X")),
+            *(("b_alpha", "W_alpha"), ("b_beta", "W_beta")),
+        ),
+        score="dot",
+        source="X",
+        implied=(*_without_projections("d_model"), Implied("d_alpha", "d_k", or_one=True)),
+        variants=("update", RULES),
     ),
     "latent": Kind(
         "keys and values of all heads are made from one short vector per token",
@@ -243,6 +309,7 @@ KINDS: dict[str, Kind] = {
         {
             "X": ("n", "d_model"),
             **LAYER,
+            **DIFFERENTIAL,
             "W_u": ("d_model", "v"),
             "gradient": ("n", "d_model"),
             "embedding.table": ("v", "d_model"),
@@ -304,7 +371,7 @@ KINDS: dict[str, Kind] = {
             Implied("d_k", "d_h", unless=("W_k",)),
             Implied("d_v", "d_h"),
         ),
-        variants=(("update",), {(update,): shapes for update, shapes in UPDATES.items()}),
+        variants=("update", UPDATES),
     ),
     "encoder_decoder": Kind(
         "a decoder attends to the states of a recurrent encoder of memory",
@@ -330,6 +397,6 @@ KINDS: dict[str, Kind] = {
         score="dot",
         by_position=False,
         masks=("lengths",),
-        variants=(("cell", "attends"), NETWORKS),
+        variants=("cell", NETWORKS),
     ),
 }

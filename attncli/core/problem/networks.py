@@ -21,23 +21,31 @@ CELLS = {"lstm": ("_f", "_i", "_g", "_o"), "gru": ("_r", "_z", "_n"), "rnn": (""
 VECTORS = {"lstm": ("h_0", "c_0"), "gru": ("h_0", "b_hn"), "rnn": ("h_0",)}
 """First states, and the bias of U h where a GRU resets after that product, as PyTorch names it."""
 
-ATTENDS = {"after": "d_h", "before": "d_s"}
-"""The size of the output, by when the decoder attends: what it found, or its own state."""
+ATTENDS = ("after", "before")
+"""Whether a decoder attends with its new state, or with the one before."""
 
 
-def _shapes(cell: str, attends: str) -> dict[str, tuple[str, ...]]:
-    shapes: dict[str, tuple[str, ...]] = {"gradient": ("n", ATTENDS[attends])}
+def _shapes(cell: str) -> dict[str, tuple[str, ...]]:
+    shapes: dict[str, tuple[str, ...]] = {"gradient": ("n", "d_h")}
     for network, size, width in (("encoder", "d_h", "d_x"), ("decoder", "d_s", "d_y")):
-        of_gate = {"W": (size, width), "U": (size, size), "b": (size,)}
-        of_gate |= {"C": (size, "d_h")} if (network, attends) == ("decoder", "before") else {}
+        of_gate = {"W": (size, width), "U": (size, size), "C": (size, "d_h"), "b": (size,)}
         gates = {f"{letter}{gate}": of_gate[letter] for gate in CELLS[cell] for letter in of_gate}
         parts = gates | dict.fromkeys(VECTORS[cell], (size,))
         shapes |= {f"{network}.{part}": shape for part, shape in parts.items()}
     return shapes
 
 
-NETWORKS = {(cell, attends): _shapes(cell, attends) for cell in CELLS for attends in ATTENDS}
-"""The shapes of all weights and first states in letters, by the keys `cell` and `attends`."""
+NETWORKS = {cell: _shapes(cell) for cell in CELLS}
+"""The shapes of all weights and first states in letters, by the cell."""
+
+
+def attending(shapes: Mapping[str, tuple[str, ...]], attends: str) -> dict[str, tuple[str, ...]]:
+    """Return shapes with C of the decoder if it attends before; its states are the output then."""
+    if attends == "before":
+        kept = {key: shape for key, shape in shapes.items() if not key.startswith("encoder.C")}
+        return kept | {"gradient": ("n", "d_s")}
+    return {key: shape for key, shape in shapes.items() if ".C" not in key}
+
 
 PARTS = {
     key.partition(".")[2]: (forms.vector, forms.matrix)[len(shape) - 1]()
@@ -74,7 +82,9 @@ def misfits(keys: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]
         yield Fault(f"reset has no use with cell: {cell}", ("reset",), "write cell: gru")
     for network in filter(keys.__contains__, ("encoder", "decoder")):
         parts = values[network]
-        fitting = [k.partition(".")[2] for k in NETWORKS[cell, attends] if k.startswith(network)]
+        fitting = [
+            k.partition(".")[2] for k in attending(NETWORKS[cell], attends) if k.startswith(network)
+        ]
         fitting = [part for part in fitting if part != "b_hn" or reset == "after"]
         options = f"cell: {cell}, attends: {attends}" + f", reset: {reset}" * (cell == "gru")
         if unused := [part for part in parts if part not in fitting]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from math import prod
 from typing import Any
 
 from attncli.core.attention.scores import SCORES
 from attncli.core.errors import Fault, refuse
 from attncli.core.numbers.forms import ArrayForm, Form
 from attncli.core.numbers.written import shape_words
+from attncli.core.problem import networks
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS, MASKING, Kind, Shapes
 from attncli.core.problem.values import NamedRow, Table
@@ -78,13 +80,14 @@ class Sizes:
     """The letters bound so far, and what did not fit; messages count what the user counts."""
 
     def __init__(
-        self, heads: int, kv_heads: int, columns: bool, weights_as: str = "in_out"
+        self, heads: int, kv_heads: int, columns: bool, weights_as: str = "in_out", halves: int = 1
     ) -> None:
         self.heads = heads
         self.kv_heads = kv_heads
+        self.halves = halves  # number of parts of each head's queries and keys
         self.columns = columns
         self.written_as = ("columns" if columns else "rows", weights_as)
-        self.bound: dict[str, Bound] = {}
+        self.bound = {"1": Bound(1, "", "", "there is one number per head")}
         self.faults: list[Fault] = []
 
     def __getitem__(self, letter: str) -> int:
@@ -102,13 +105,13 @@ class Sizes:
         return self[name] * self._count(counter) if name in self else None
 
     def _count(self, counter: str) -> int:
-        return int(getattr(self, counter)) if counter else 1
+        return prod(getattr(self, name) for name in counter.split("*") if name)
 
     def bind_matrix(self, key: str, shape: tuple[int, ...], letters: tuple[str, ...]) -> None:
         """Bind the letters of a matrix (…, row, column) in row convention, or of a vector."""
         before = len(self.faults)
         if self._bind_leading(key, shape, letters):  # each matrix is of one head
-            letters = tuple(letter.rpartition("*")[2] for letter in letters)
+            letters = tuple(map(of_one_head, letters))
         inner = shape[len(shape) - len(letters) :]
         expected = [self.size(letter) for letter in letters]
         flips = is_transposed(key, *self.written_as)
@@ -169,15 +172,18 @@ class Sizes:
             self._compare_with_sum(letter, size, key, words)
             return
         counter, _, letter = letter.rpartition("*")
-        count = self._count(counter)
+        count, has_halves = self._count(counter), self.halves > 1 and counter.endswith("halves")
         if size % count:
             option = "heads" if count == self.heads else counter
             message = f"{option} = {count} does not divide the {size} {counted} of {key}"
+            if has_halves:
+                option = "differential"
+                message = f"{count} halves need a multiple of {count} {noun}, but {words}"
             self.note(option, message, key)
             return
         if count > 1:
             size //= count
-            words += f" ({count} heads of {size})"
+            words += f" ({count} {'halves' if has_halves else 'heads'} of {size})"
         known = self.bound.setdefault(letter, Bound(size, key, noun, words))
         if known.size != size:
             message = f"{words}, but {known.words}"
@@ -202,6 +208,11 @@ class Sizes:
         """Note a fault of a key, and of another that the message names."""
         related = tuple(filter(None, other.split(".")))
         self.faults.append(Fault(message, tuple(key.split(".")), hint, related, needs=needs))
+
+
+def of_one_head(letter: str) -> str:
+    """Return the letters of the size of one head: `halves*d_k` of `kv_heads*halves*d_k`."""
+    return letter.removeprefix("kv_").removeprefix("heads*")
 
 
 def counter_of(letters: tuple[str, ...]) -> str:
@@ -241,7 +252,7 @@ def _refuse_heads(key: str, count: int, origin: str, other: int, option: str) ->
 
 LATE_KEYS = (
     *("bias", "mask", "qk_norm", "positions", "gate", "W_o", "b_o", "W_c", "score"),
-    "gradient",
+    *("differential", "gradient"),
 )
 """Keys that are bound after queries, keys and values, and so are the ones at fault."""
 
@@ -253,7 +264,8 @@ def sizes_of(values: Mapping[str, Any], shape_of: Mapping[str, tuple[int, ...]])
     """
     kind = KINDS[values["kind"]]
     heads, kv_heads = values["heads"], values["kv_heads"]
-    sizes = Sizes(heads, kv_heads, values["tokens_as"] == "columns", values["weights_as"])
+    written_as, halves = values["weights_as"], 1 + bool(values["differential"])
+    sizes = Sizes(heads, kv_heads, values["tokens_as"] == "columns", written_as, halves)
     sizes.bound["heads"] = Bound(size=heads, key="", noun="", words=f"heads is {heads}")
     if heads % kv_heads:
         message = f"kv_heads = {kv_heads} does not divide heads = {heads}"
@@ -291,8 +303,11 @@ def sizes_of(values: Mapping[str, Any], shape_of: Mapping[str, tuple[int, ...]])
 def shapes_of(kind: Kind, values: Mapping[str, Any]) -> Shapes:
     """Return the letters of every matrix of a problem; the parts of a key share its letters."""
     shapes = dict(kind.shapes)
-    options, variants = kind.variants
-    shapes |= variants[tuple(values[option] for option in options)]
+    if kind.variants is not None:
+        option, variants = kind.variants
+        shapes |= variants.get(values[option], {})
+    if values["kind"] == "encoder_decoder":
+        shapes = networks.attending(shapes, values["attends"])
     if values["W_c"] is not None:  # it makes the last step, which a target is compared with
         shapes["gradient"] = ("n", "d_c")
     if values["past"]:
@@ -334,6 +349,8 @@ def _imply(sizes: Sizes, kind: Kind, keys: Collection[str]) -> None:
     """Bind the letters that follow from others where matrices are left out."""
     left_out = [rule for rule in kind.implied if not any(key in keys for key in rule.unless)]
     for implied in left_out:
+        if implied.or_one and sizes.size(implied.letter) == 1:
+            continue
         size = sizes.size(implied.origin)
         if size is not None:
             known = sizes.bound[re.split(r"[* ]", implied.origin)[-1]]

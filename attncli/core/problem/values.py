@@ -169,6 +169,23 @@ GATE = forms.mapping(
     "gate: {W: [[…]], b: […]}, W with a column per head, or per feature",
     needs=("W",),
 )
+OF_LAMBDA = ("lambda_q1", "lambda_k1", "lambda_q2", "lambda_k2")
+DIFFERENTIAL = forms.mapping(
+    {
+        **dict.fromkeys(("lambda", "lambda_init"), forms.vector(broadcasts=True)),
+        **dict.fromkeys((*OF_LAMBDA, "gain"), forms.vector()),
+        "norm": forms.choice(lambda: layer_norms()),  # noqa: PLW0108 – it is defined below
+        "eps": forms.number(or_equal=True),
+    },
+    "differential: {lambda: 0.5}, or {lambda_init: 0.8, lambda_q1: […], …_k1, …_q2 and …_k2}",
+    either=("lambda", "lambda_q1"),
+    beside={
+        **dict.fromkeys(OF_LAMBDA, (*OF_LAMBDA, "lambda_init")),
+        "lambda_init": ("lambda_q1 or norm",),
+        "norm": ("lambda_init",),
+        **dict.fromkeys(("gain", "eps"), ("norm",)),
+    },
+)
 PAST = forms.mapping(
     {"K": forms.matrix("either"), "V": forms.matrix("either")},
     "past: {K: [[…]], V: [[…]]}, a row for each earlier token",

@@ -76,6 +76,9 @@ class Subtract(OfTwo):
         """`d_weights − delta`."""
         return tree.minus(*self.notations(columns))
 
+    def layout(self, columns: bool) -> tuple[Expression | str, ...]:
+        return (self.left, "−", self.right)
+
 
 def count_apart(expression: Expression, array: Any) -> int:
     """Return the number of calculations along the axis of the batch, if the problem has none."""
@@ -302,7 +305,8 @@ class Summed(Operation):
 def plural(axis: str) -> str:
     """Return the name of the places along an axis: `queries`."""
     known = {"query": "queries", "batch": "the batch", "vocabulary": "words"}
-    return "features" if axis in ("model", "inner") else known.get(axis, f"{axis}s")
+    words = known.get(axis, f"{axis}s".replace("_", " "))
+    return "features" if axis in ("model", "inner") else words
 
 
 class Rearranged(Operation):

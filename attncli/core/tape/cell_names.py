@@ -225,7 +225,8 @@ OTHERS = (
     *("hidden", "attentional", "aligned", "enhanced", "h", "c", "loss", "delta"),
     *("sink", "phi", "g", "frequencies", "angles", "cos", "sin", "table"),
     *("mean", "variance", "meansquare", "normed", "attended", "residual", "scorehidden"),
-    *("gate", "gatedcontext", "wgate", "bgate", "m", "l", "rescale", *"fiozrns", "hn"),
+    *("gate", "wgate", "bgate", "m", "l", "rescale", "decayed", "read", "error"),
+    *("lambda", "lambdainit", "gain", "rescaled", *"fiozrns", "hn"),
     *("activated", "value", "gated", "feedforward", "final", "logits", "probabilities", "next"),
     *("explogits", "sumlogits", "upstream"),
 )
@@ -283,8 +284,8 @@ def may_mean_step(word: str, inputs: Collection[str]) -> bool:
 def _any_step(inputs: frozenset[str]) -> re.Pattern[str]:
     names = chain(ALIASES, *ALIASES.values(), OTHERS, inputs)
     known = "|".join(re.escape(_plain(name)) for name in names)
-    parts = "net|score|gate|normalize|qknorm|past|positions|embedding|finalnorm"
-    return re.compile(rf"(d|new)?({parts}|[wub])?({known})(x|memory|q|kv|k|final|\d)*")
+    parts = "net|score|gate|differential|normalize|qknorm|past|positions|embedding|finalnorm"
+    return re.compile(rf"(d|new)?({parts}|[wub])?({known})(x|memory|q|kv|k|final|context|\d)*")
 
 
 def has_time(name: str) -> bool:

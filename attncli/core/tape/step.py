@@ -348,6 +348,8 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
         if self.is_given:
             return tree.Phrase((name, tree.Fence(tree.Words("given"))))
         right = self._without_layer(notation_of(self.operation, self.columns))
+        if right == name:  # as of a row of Q, which is called q_1
+            return tree.Phrase((name, tree.Fence(tree.Words("given"))))
         if self.vanishes:
             is_loose = isinstance(right, (tree.Listed, tree.Phrase))
             return tree.Relation((name, tree.Fence(right) if is_loose else right, tree.Number("0")))
