@@ -8,7 +8,7 @@ other is drawn again, at most `REDRAWS` times: a single token always has a flaw.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Set
 from itertools import combinations
 from math import inf, prod
 from random import Random
@@ -38,6 +38,8 @@ WIDE, NARROW = 4, 2
 
 GATES = {"heads": "heads", "features": "heads*d_v"}
 """The columns of a new problem's gate, by the word for it."""
+
+PROJECTED = ("Q", "K", "V")
 
 RATES = ("alpha", "beta")
 """Matrices of the numbers 1/2 and 1."""
@@ -179,11 +181,12 @@ def _sizes(
     _, wide = bound.setdefault(leader(of_x), ("", WIDE))
     for letter in ("d_memory", "d_out"):
         bound.setdefault(leader(letter), ("", wide))
-    parts = leader("d_k").count("+") + 1  # of kind latent, it is a sum of equal parts
-    name, size = bound.setdefault(leader("d_k"), ("", NARROW * parts))
-    narrow, rest = divmod(size, parts)
-    if rest:
-        raise fail(f"{name} = {size} cannot be {leader('d_k')}", name, hint="take an even number")
+    _, *parts = leader("d_k").split(" + ")  # in kind latent it is a sum
+    name, narrow = bound.setdefault(leader("d_k"), ("", NARROW * (1 + len(parts))))
+    narrow -= NARROW * len(parts)
+    bound |= dict.fromkeys(parts, ("", NARROW))
+    if narrow < 1:
+        raise fail(f"d_k is {leader('d_k')}, of which each is 1 or more", name, hint="make it 4")
 
     sizes = Sizes(
         values["heads"], values["kv_heads"], False, halves=1 + bool(values["differential"])
@@ -199,13 +202,10 @@ def _sizes(
 
 
 def _refuse_unused(
-    asked: Sequence[tuple[str, str, int]],
-    used: Container[str],
-    leader: Callable[[str], str],
-    kind: str,
+    asked: Sequence[tuple[str, str, int]], used: Set[str], leader: Callable[[str], str], kind: str
 ) -> None:
     for name, letter, _ in asked:
-        if leader(letter) not in used:
+        if used.isdisjoint(leader(letter).split(" + ")):
             raise fail(f"{name} has no use in kind {kind}", name, hint="leave it out")
 
 
@@ -329,8 +329,8 @@ def small_flaws(trace: Trace) -> int:
     """Return the number of small flaws.
 
     These are rows with a weight that is hardly seen, equal rows of weights, tokens that are equal
-    or zeros, equal columns of a projection, columns of zeros in queries, keys and values, outputs
-    that are 0, and steps of a later time. A projection of zeros counts as a grave one.
+    or zeros, equal columns of a projection, columns of zeros in it, in queries, keys and values,
+    outputs that are 0, and steps of a later time.
     """
     count = sum(not step.array.any() for step in trace if step.suffix not in ("", "_1"))
     count += int((~trace.last.array.any(axis=-1)).sum())
@@ -346,8 +346,9 @@ def small_flaws(trace: Trace) -> int:
             count += int((problem.array(key) == 1).all())
         elif key.startswith(("W_", "encoder.", "decoder.")):
             array = problem.array(key)
-            count += _repeated(np.moveaxis(array, -1, 0)) + GRAVE * int(not array.any())
-    return count + sum(int((~one.any(axis=-2)).sum()) for one in _projected(trace))
+            count += _repeated(np.moveaxis(array, -1, 0)) + int((~array.any(axis=-2)).sum())
+    made = (one.array for one in trace if one.plain.startswith(PROJECTED))
+    return count + sum(int((~one.any(axis=-2)).sum()) for one in made)
 
 
 def _heads(trace: Trace) -> Iterator[Array]:
@@ -367,7 +368,7 @@ def _extent(head: Array) -> tuple[Array, Array, Array]:
 
 
 def _projected(trace: Trace) -> list[Array]:
-    return [trace[name].array for name in ("Q", "K", "V") if name in trace]
+    return [trace[name].array for name in PROJECTED if name in trace]
 
 
 def _repeated(lines: Array) -> int:

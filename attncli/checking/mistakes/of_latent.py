@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 from math import sqrt
 
 import numpy as np
@@ -58,9 +59,10 @@ def content_turned(step: Step, trace: Trace) -> Changes:
         every: dict[str, Expression] = {}
         for name, node, rotated in _joined(trace):
             part = replace(node, right=rotated.operand) if is_whole else node.left
-            turned = _turned(part, rotated)
-            every[name] = turned if is_whole else replace(node, left=turned)
-        if step.name in every and not any(array_of(x).shape[-1] % 2 for x in every.values()):
+            if array_of(part).shape[-1] % 2 == 0:
+                turned = _turned(part, rotated)
+                every[name] = turned if is_whole else replace(node, left=turned)
+        if step.name in every:
             yield {step.name: every[step.name]}, {}
             yield every, {}
 
@@ -88,17 +90,20 @@ def rotary_queries_shared(step: Step, trace: Trace) -> Changes:
 
 @mistake("{step} was made with {used}, not with {right}.", "Calculate {formula}.")
 def latent_operand_exchanged(step: Step, trace: Trace) -> Changes:
-    """Another matrix of weights, or other rows, such as X for c_kv."""
-    known = {**trace.inputs, **trace.steps} if trace.problem.kind == "latent" else {}
-    products = [node for node in walk(made_of(step)) if isinstance(node, MatMul)]
+    """Another matrix of weights, or other rows of before, such as X for c_kv."""
+    if trace.problem.kind != "latent":
+        return
+    before = takewhile(lambda one: one is not step, trace)
+    known = [one for one in (*trace.inputs.values(), *before) if _is_operand(one)]
+    products = (node for node in walk(made_of(step)) if isinstance(node, MatMul))
     for node in (node for node in products if is_named(node.left, SOURCES)):
-        for name, used in known.items():
+        for used in known:
             right = node.right if is_weight(used) else node.left
-            if (
-                isinstance(right, Step)
-                and used is not right
-                and (is_weight(used) or name in SOURCES)
-            ):
+            if used is not right and isinstance(right, Step):
                 pair = (node.left, used) if right is node.right else (used, node.right)
-                words = {"used": name, "right": right.name}
+                words = {"used": used.name, "right": right.name}
                 yield {step.name: put(made_of(step), node, MatMul(*pair))}, words
+
+
+def _is_operand(one: Step) -> bool:
+    return one.name in SOURCES or is_weight(one)

@@ -179,7 +179,9 @@ def _check_rope(p: Settings, problem: Any) -> None:
         if features > size or features % 2:
             message = f"rope turns pairs of features, but cannot turn {features} of {size}"
             hint = f"write positions: {{name: rope, features: {size - size % 2}}}"
-            raise fail(message, "positions", hint=hint, needs="sizes")
+            hint = hint if size > 1 else "write matrices that make two features, or more"
+            where = "positions" if "positions" in problem.given else "W_kr"
+            raise fail(message, where, hint=hint, needs="sizes")
         if "sections" in p and 2 * sum(p["sections"]) != features:
             message = f"sections has {sum(p['sections'])} pairs, but rope turns {features // 2}"
             raise fail(message, "positions", hint="write a number of pairs for each row of ids")

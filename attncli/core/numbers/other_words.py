@@ -12,6 +12,7 @@ OTHER_WORDS = {
     "dot_product": "dot",
     "scaled_dot_product": "scaled_dot",
     "mse": "mean_squared_error",
+    "mla": "latent",
     "luong": "Luong et al. have three: write dot, general or concat",
     "dynamic": "write a greater base, as dynamic scaling has for a text of this length",
     "longrope": "longrope has a factor for each pair: write linear, llama3 or yarn",

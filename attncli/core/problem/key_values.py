@@ -388,13 +388,10 @@ def _tests_of_kind(keys: Collection[str], kind: Kind, values: Mapping[str, Any])
 def _tests_of_latent(keys: Collection[str], values: Mapping[str, Any]) -> KeyTests:
     no_queries = not {"W_q", "W_dq", "W_uq"} & {*keys}
     yield no_queries, "kind", "kind latent needs W_q, or W_dq and W_uq", "they make the queries"
-    has_rope, score = "rope" in values["positions"], values["score"]["name"]
-    message = "rope turns only what W_qr and W_kr make"
-    is_unused = has_rope and not {"W_qr", "W_kr"} & {*keys}
-    yield is_unused, "positions", message, "write them, or leave out rope"
-    message = "W_kr makes keys that rope turns, but positions has no rope"
-    hint = "write positions: [rope, …], or leave out W_qr and W_kr"
-    yield "W_kr" in keys and not has_rope, "positions", message, hint
+    is_turned, score = "rope" in values["positions"], values["score"]["name"]
+    message = "rope turns what W_qr and W_kr make, so each needs the other"
+    hint = "write positions: rope, W_qr and W_kr, or none of them"
+    yield is_turned != ("W_kr" in keys), "positions", message, hint
     is_other = values["form"] == "absorbed" and score not in ("dot", "scaled_dot")
     message = f"form: absorbed needs dot products as scores, not {score}"
     yield is_other, "form", message, "write form: naive, or leave out score"

@@ -162,6 +162,9 @@ ATTENTION = (
 NOT_OF_DECODE = ("memory_tokens", "mask", "document", "online", "differential")
 """Keys of attention that have no use where each token is a single row of scores."""
 
+NOT_OF_LATENT = ("qk_norm", "memory_tokens", "kv_heads", "differential")
+"""Keys of attention that have no use where keys and values are made from c_kv."""
+
 
 def _without_projections(source: str) -> tuple[Implied, ...]:
     """Return the sizes that are equal where a matrix of weights is left out."""
@@ -282,10 +285,7 @@ KINDS: dict[str, Kind] = {
         "keys and values of all heads are made from one short vector per token",
         "latent.latent",
         LATENT,
-        (
-            *(*SCORING, *BACKWARD, "tokens_as", "weights_as", "positions", "heads", "mask"),
-            *("form", "latent_norm", "eps", "online"),
-        ),
+        (*(key for key in ATTENTION if key not in NOT_OF_LATENT), "form", "latent_norm", "eps"),
         needs=("X", "W_dkv", "W_uk", "W_uv"),
         pairs=(
             *(("W_dq", "W_uq"), ("W_uq", "W_dq"), ("W_qr", "W_kr"), ("W_kr", "W_qr")),
