@@ -116,7 +116,6 @@ SELF: Shapes = {
     "V": ("m", "kv_heads*d_v"),
     "scores": ("n", "m"),
     **MASKING,
-    **DIFFERENTIAL,
     "W_o": ("heads*d_v", "d_out"),
     "b_o": ("d_out",),
     "W_c": ("d_c", "d_out + d_model"),
@@ -126,6 +125,7 @@ CROSS: Shapes = {
     "X": SELF["X"],
     "memory": ("m", "d_memory"),
     **SELF,
+    **DIFFERENTIAL,
     "W_k": ("d_memory", "kv_heads*halves*d_k"),
     "W_v": ("d_memory", "kv_heads*d_v"),
 }
@@ -219,7 +219,7 @@ KINDS: dict[str, Kind] = {
     "self": Kind(
         "every token attends to all tokens of X",
         "attention.attention",
-        SELF,
+        {**SELF, **DIFFERENTIAL},
         (*ATTENTION, "past"),
         start=("X", "W_q", "W_k", "W_v"),
         source="X",
@@ -243,7 +243,7 @@ KINDS: dict[str, Kind] = {
     "decode": Kind(
         "each token attends to itself and, in a cache, to those before it",
         "attention.decode",
-        {key: SELF[key] for key in SELF if key not in (*MASKING, *DIFFERENTIAL, "scores")},
+        {key: shape for key, shape in SELF.items() if key not in (*MASKING, "scores")},
         (*(key for key in ATTENTION if key not in NOT_OF_DECODE), "past"),
         start=("X", "W_q", "W_k", "W_v"),
         source="X",

@@ -17,7 +17,7 @@ from attncli.core.records import replace
 from attncli.core.tape import step
 from attncli.core.tape.backward_operations import (
     Hadamard,
-    InRow,
+    InLines,
     Negative,
     OfTwo,
     OneMinusSquare,
@@ -341,7 +341,7 @@ class Row(Operation):
         return matrix[..., self.place : self.place + (self.count or 1), :]
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        yield self.operand, InRow(upstream, self.place, array_of(self.operand).shape[-2])
+        yield self.operand, InLines(upstream, self.place, array_of(self.operand).shape[-2])
 
     def notation(self, columns: bool) -> tree.Formula:
         if self.count:
