@@ -34,12 +34,14 @@ def _in_tiles(
 
     The rule is for steps of which the name before the number of the tile is one of `stems`.
     """
-    steps = [one for one in trace if one.stem in stems.split() and one.suffix]
-    changes = {one.name: other for one in steps if (other := rule(one)) is not None}
-    if step.name in changes:
-        yield {step.name: changes[step.name]}, {}
-        if len(changes) > 1 and step.name == next(iter(changes)):
-            yield changes, {}
+    alike = (one for one in trace if one.suffix and one.stem in stems.split())
+    if not step.suffix or step.stem not in stems.split() or (change := rule(step)) is None:
+        return
+    yield {step.name: change}, {}
+    if next(one.name for one in alike if rule(one) is not None) == step.name:
+        others = {one.name: other for one in alike if (other := rule(one)) is not None}
+        if others:
+            yield {step.name: change, **others}, {}
 
 
 def _rescaled(step: Step) -> Iterator[Rescaled]:

@@ -26,16 +26,16 @@ from attncli.core.tape.tape import Tape
 
 CUT = "Keys and values of one tile at a time fit into fast memory."
 POWER = "Powers of e, after the largest score so far is subtracted: none is above 1."
-RESCALED = "Earlier powers were taken with the old maximum; this changes them to the new one."
-TOTAL = "The sum of all powers so far; the earlier ones are rescaled first."
-MIXED = "The values so far, each times its power, summed; the earlier ones are rescaled first."
+RESCALED = "Earlier powers were taken with the old maximum; this gives them the new one."
+TOTAL = "The sum of all powers up to this tile, with one and the same maximum."
+MIXED = "All values up to this tile, each times its power, are summed."
 
 
 class RunningMax(Together):
     """The largest score of each query so far; −∞ while every key is blocked."""
 
     blocks = True
-    why = "The largest score of each query so far, which may be that of an earlier tile."
+    why = "The largest score of each query, in this tile and all before it."
 
     @property
     def shape(self) -> str:
@@ -85,18 +85,19 @@ def online_softmax(
     Scores are (…, heads, n, m), v is (…, kv_heads, m, d_v), and `times` heads share each of v.
     """
     axis, group, count = scores.trailing[-1], tape.group, scores.array.shape[-1]
-    words = tape.labels.get(axis, ())
+    words = {name: every for name, every in tape.labels.items() if name == axis}
     so_far: tuple[Step, ...] = ()
     for number, start in enumerate(range(0, count, tile), 1):
         stop = min(start + tile, count)
         tape.group = ", ".join(filter(None, (group, f"tile {number}")))
-        tape.labels[axis] = words[start:stop]
+        tape.labels |= {name: every[start:stop] for name, every in words.items()}
         with tape.within(suffix=f"_{number}"):
             s = tape.record("S", Columns(scores, start, stop), why=CUT)
             values: Expression = tape.record("V", Row(v, start, stop - start), why=CUT)
             values = RepeatHeads(values, times) if times > 1 else values
             so_far = _with_tile(tape, s, values, so_far, (settings.base, settings.temperature))
-    tape.group, tape.labels[axis] = group or "all tiles", words
+    tape.group = group or "all tiles"
+    tape.labels |= words
     return Averaged(so_far[2], so_far[1])
 
 

@@ -162,6 +162,7 @@ def numbers_of_steps(problem: Problem) -> int:
     widths = sum(one.size for letter, one in sizes.bound.items() if letter not in ("n", "m", "p"))
     of_pair = steps_of_scores(problem.rules) * sizes.halves + (sizes.size("hidden") or 0)
     of_pair += (sizes.size("d_q") or 0) * SCORES[score].by_feature
+    of_pair += -(-widths // problem.rules.tile) if problem.rules.tile else 0  # the output so far
     of_layer = batch * (problem.heads * n * keys * of_pair + max(n, keys) * widths)
     inputs = sum(array.size for array in problem.matrices().values())
     return of_layer * max(len(problem.layers), 1) + inputs

@@ -126,6 +126,19 @@ class Negative(Pointwise):
         return tree.Minus(*self.notations(columns))
 
 
+class OneMinus(Pointwise):
+    """1 − x of every number: what a gate keeps, where x is what it lets through."""
+
+    def apply(self, array: Array) -> Array:
+        return 1 - array
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield self.operand, Negative(upstream)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.minus(tree.Number("1"), *self.notations(columns))
+
+
 class OneMinusSquare(Pointwise):
     """1 − y², the slope of the hyperbolic tangent where it is y."""
 
@@ -182,7 +195,8 @@ class Columns(Operation):
         return matrix[..., self.start : self.stop]
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        yield self.operand, InColumns(upstream, self.start, array_of(self.operand).shape[-1])
+        count = array_of(self.operand).shape[-1]
+        yield self.operand, InLines(upstream, self.start, count, axis=-1)
 
     def notation(self, columns: bool) -> tree.Formula:
         """`columns 3 to 4 of d_net W_c`; with tokens as columns they are rows."""
@@ -195,51 +209,30 @@ def lines(word: str, start: int, stop: int) -> str:
     return f"{word} {stop}" if stop - start == 1 else f"{word}s {start + 1} to {stop}"
 
 
-class InRow(Operation):
-    """A vector as one row of a matrix, or a matrix as several, whose other rows are 0."""
+class InLines(Operation):
+    """A vector or a matrix as some rows, or columns, of a matrix whose others are 0."""
 
     operand: Expression
-    place: int
+    start: int
     count: int
+    axis: int = -2  # that of rows; -1 is that of columns
 
     @property
     def shape(self) -> str:
         return "n d -> n d" if len(self.operand.trailing) > 1 else "d -> time feature"
 
-    def apply(self, rows: Array) -> Array:
-        return _among_zeros(rows, -2, self.place, self.count)
+    def apply(self, array: Array) -> Array:
+        sizes, parts = [*array.shape], [array]
+        for at, size in ((0, self.start), (2, self.count - self.start - sizes[self.axis])):
+            sizes[self.axis] = size
+            parts.insert(at, np.zeros(sizes, array.dtype))
+        return np.concatenate(parts, axis=self.axis)
 
     def notation(self, columns: bool) -> tree.Formula:
-        stop = self.place + array_of(self.operand).shape[-2]
-        where = tree.Words(f"in {lines('row', self.place, stop)}")
+        stop = self.start + array_of(self.operand).shape[self.axis]
+        word = "row" if (self.axis == -2) != columns else "column"
+        where = tree.Words(f"in {lines(word, self.start, stop)}")
         return tree.Fence(tree.Phrase((*self.notations(columns), where)))
-
-
-class InColumns(Operation):
-    """A matrix as some columns of one whose other columns are 0."""
-
-    operand: Expression
-    start: int
-    count: int
-    shape = "n d -> n d"
-
-    def apply(self, matrix: Array) -> Array:
-        return _among_zeros(matrix, -1, self.start, self.count)
-
-    def notation(self, columns: bool) -> tree.Formula:
-        stop = self.start + array_of(self.operand).shape[-1]
-        where = tree.Words(f"in {lines('row' if columns else 'column', self.start, stop)}")
-        return tree.Fence(tree.Phrase((*self.notations(columns), where)))
-
-
-def _among_zeros(array: Array, axis: int, place: int, count: int) -> Array:
-    """Return an array with zeros before and after it, `count` places along an axis."""
-    sizes = [*array.shape]
-    parts = [array]
-    for at, size in ((0, place), (2, count - place - sizes[axis])):
-        sizes[axis] = size
-        parts.insert(at, np.zeros(sizes, array.dtype))
-    return np.concatenate(parts, axis=axis)
 
 
 class Outer(OfTwo):

@@ -17,7 +17,7 @@ from attncli.core.records import replace
 from attncli.core.tape import step
 from attncli.core.tape.backward_operations import (
     Hadamard,
-    InRow,
+    InLines,
     Negative,
     OfTwo,
     OneMinusSquare,
@@ -142,11 +142,12 @@ class Add(OfTwo):
         return tree.plus(*self.notations(columns))
 
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
-        """The product and then what is added to it."""
-        if isinstance(self.left, Operation):
-            before = self.left.layout(columns)
-            return (*before, "+", self.right) if before else ()
-        return (self.left, "+", self.right)
+        """The product and then what is added to it, also another product with a vector."""
+        before = self.left.layout(columns) if isinstance(self.left, Operation) else (self.left,)
+        right = self.right
+        is_plain = type(right) in (MatVec, Hadamard)  # of which no other sign is written
+        added = right.layout(columns) if isinstance(right, Operation) and is_plain else (right,)
+        return (*before, "+", *added) if before else ()
 
 
 FEW_PARTS = 8
@@ -341,7 +342,7 @@ class Row(Operation):
         return matrix[..., self.place : self.place + (self.count or 1), :]
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        yield self.operand, InRow(upstream, self.place, array_of(self.operand).shape[-2])
+        yield self.operand, InLines(upstream, self.place, array_of(self.operand).shape[-2])
 
     def notation(self, columns: bool) -> tree.Formula:
         if self.count:
