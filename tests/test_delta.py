@@ -22,7 +22,7 @@ RECORDED = Path(__file__).parent / "recorded"
 PROBLEMS = RECORDED / "delta_problems.jsonl"
 """Random problems: `python -m benchmarks.surveys.delta --record`."""
 
-NODE_TESTS = np.load(RECORDED.parent / "dumps" / "onnx_linear_attention.npz")
+NODE_TESTS = np.load(RECORDED / "delta_onnx_node_tests.npz")
 """ONNX's node tests of LinearAttention, as they are: `python -m benchmarks.delta`."""
 
 RULES = st.sampled_from(["linear", "gated", "delta", "gated_delta"])

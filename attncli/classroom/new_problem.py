@@ -310,7 +310,7 @@ def saturated(trace: Trace) -> int:
     Only rows of shares of 1 count in which several keys may be attended to. Where weights are
     normalised over the queries, a row is that of a key. A hardmax gives one key all on purpose.
     """
-    count = 0
+    count = sum(not step.array.any() for step in trace if step.suffix not in ("", "_1"))
     for head in _heads(trace):
         least, most, several = _extent(head)
         sums = np.where(head > 0, head.round(WEIGHT_DECIMALS), 0.0).sum(axis=-1)
@@ -330,10 +330,9 @@ def small_flaws(trace: Trace) -> int:
 
     These are rows with a weight that is hardly seen, equal rows of weights, tokens that are equal
     or zeros, equal columns of a projection, columns of zeros in it, in queries, keys and values,
-    outputs that are 0, and steps of a later time.
+    and steps of a later time that are 0.
     """
     count = sum(not step.array.any() for step in trace if step.suffix not in ("", "_1"))
-    count += int((~trace.last.array.any(axis=-1)).sum())
     for head in _heads(trace):
         least, _, several = _extent(head)
         count += int((several & (least < MIN_WEIGHT)).sum()) + _repeated(head.round(6))

@@ -18,15 +18,12 @@ FORMULA = "Calculate {formula}."
 
 
 def mistake_at_a_time(sentence: str, advice: str, stem: str) -> Callable[[Rule], Mistake]:
-    """Return a decorator for a mistake in the steps of a stem: at one time, or at all of them."""
+    """Return a decorator for a mistake in the step of a stem at one time."""
 
     def decorated(rule: Rule) -> Mistake:
         def changes(step: Step, trace: Trace) -> Changes:
-            if trace.problem.kind != "delta" or step.stem != stem or not step.suffix:
-                return
-            every = [one for one in trace if one.stem == stem and not one.backward]
-            for steps in ([step], every) if step is every[0] else ([step],):
-                change = dict(pair for one in steps for pair in rule(one).items())
+            if trace.problem.kind == "delta" and step.stem == stem and not step.backward:
+                change = rule(step)
                 if any(new is not made_of(trace[name]) for name, new in change.items()):
                     yield change, {}
 
