@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -26,26 +26,23 @@ from attncli.core.tape.operations import Add, Divide, MatMul, Scale, added
 from attncli.core.tape.step import Expression, Step
 
 
+def _in_tile(step: Step, stem: str, other: Callable[[Rescaled], Expression]) -> Changes:
+    """Yield a sum with something else for the rescaled part; as it is in the first tile."""
+    if step.stem == stem and step.suffix:
+        total = made_of(step)
+        if isinstance(total, Add) and isinstance(total.left, Rescaled):
+            total = replace(total, left=other(total.left))
+        yield {step.name: total}, {}
+
+
 @mistake("The sum so far was not rescaled.", "Calculate {formula}.")
 def tile_sum_not_rescaled(step: Step, trace: Trace) -> Changes:
-    return _without_factor(step, "l")
+    return _in_tile(step, "l", lambda part: part.left)
 
 
 @mistake("The output so far was not rescaled.", "Calculate {formula}.")
 def tile_output_not_rescaled(step: Step, trace: Trace) -> Changes:
-    return _without_factor(step, "O")
-
-
-def _without_factor(step: Step, stem: str) -> Changes:
-    for total, before in _rescaled(step, stem):
-        yield {step.name: replace(total, left=before.left)}, {}
-
-
-def _rescaled(step: Step, *stems: str) -> Iterator[tuple[Add, Rescaled]]:
-    """Yield the sum in `l` or `O` of a tile, and the part of it that tiles before it gave."""
-    total = made_by(Add, step) if step.stem in stems else None
-    if total and isinstance(total.left, Rescaled):
-        yield total, total.left
+    return _in_tile(step, "O", lambda part: part.left)
 
 
 @mistake("Nothing was rescaled for the new maximum.", "Calculate {formula}.")
@@ -69,8 +66,8 @@ def tile_rescaled_by_inverse(step: Step, trace: Trace) -> Changes:
     """In the factor, or only where it is used, as the paper of FlashAttention-2 prints it."""
     for factor in _powers(step, "rescale"):
         yield {step.name: wrong(_inverse, factor, ranges=_inverse_of_interval)}, {}
-    for total, before in _rescaled(step, "l", "O"):
-        yield {step.name: replace(total, left=Divide(before.left, before.right))}, {}
+    for stem in ("l", "O"):
+        yield from _in_tile(step, stem, lambda part: Divide(*part.operands))
 
 
 def _inverse(x: Any) -> Any:
@@ -128,17 +125,18 @@ def tile_maximum_not_subtracted(step: Step, trace: Trace) -> Changes:
 )
 def tile_earlier_maximum(step: Step, trace: Trace) -> Changes:
     for power in _powers(step, "P"):
-        for before in _largest(power).parts[1:]:
-            yield {step.name: _less(power, before)}, {}
+        before = _largest(power).parts[1:]  # in the first tile there is none, and nothing changes
+        yield {step.name: _less(power, before[0]) if before else power}, {}
 
 
 @mistake("What the earlier tiles gave was left out.", "Calculate {formula}.")
 def tile_earlier_left_out(step: Step, trace: Trace) -> Changes:
     """In the sum, in the output, or in both."""
-    for total, _ in _rescaled(step, "l", "O"):
-        yield {step.name: total.right}, {}
-        both = trace.steps[f"l{step.suffix}"], step
-        yield {one.name: new.right for one in both for new, _ in _rescaled(one, "l", "O")}, {}
+    both = [one for one in (trace.steps.get(f"l{step.suffix}"), step) if one]
+    new = {one.name: one.operation.right for one in both if isinstance(one.operation, Add)}
+    if step.stem in ("l", "O") and step.suffix and step.name in new:
+        yield {step.name: new[step.name]}, {}
+        yield new, {}
 
 
 @mistake("The output was divided by the sum of the last tile.", "Calculate {formula}.")

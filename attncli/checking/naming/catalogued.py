@@ -64,17 +64,13 @@ class MistakeInStep(Record, eq=False):
 
 
 def mistakes_in(trace: Trace, place: Step) -> dict[str, list[MistakeInStep]]:
-    """Return the mistakes in a step, and those in all steps like it, with the last of these.
-
-    In a step like it, such as one of the first tile, a mistake may have nothing to change.
-    """
+    """Return the mistakes in a step, and those in all steps like it, with the last of these."""
     mistakes: dict[str, list[MistakeInStep]] = {}
     layer = trace.around(place)
     alike = [one for one in layer if one.suffix and one.stem == place.stem]
     alike = alike if alike[1:] and alike[-1] is place else []
     for mistake in MISTAKES.values():
-        changes = ([*mistake.changes(one, layer)] for one in alike)
-        in_each = zip(*filter(None, changes), strict=False)
+        in_each = zip(*(mistake.changes(one, layer) for one in alike), strict=False)
         in_all = ((dict(chain(*(one.items() for one, _ in each))), each[-1][1]) for each in in_each)
         for change, words in (*mistake.changes(place, layer), *in_all):
             one = MistakeInStep(mistake, place, change, words)
