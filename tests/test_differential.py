@@ -227,6 +227,17 @@ def test_names_are_accepted(name: str, attn: Attn, tmp_path: Path) -> None:
     assert (result.status, result.err) == (0, "")
 
 
+@pytest.mark.parametrize("more", [{"differential": HALF}, {"kind": "decode"}])
+def test_a_mistake_made_in_all_steps_alike_is_named(more: Keys) -> None:
+    """In both halves, and at every time, where only the output shows it."""
+    keys = problem(2, **more)
+    wrong = output(keys | {"scale": 1})
+    report = attncli.check(
+        attncli.Problem(**keys), {"output": [[f"{x:.4f}" for x in row] for row in wrong]}
+    )
+    assert report.findings["output"].id == "not_scaled"
+
+
 @pytest.mark.parametrize("options", [(), ("--heads", "2"), ("--kind", "transformer")])
 def test_a_new_problem_may_be_differential(options: tuple[str, ...], attn: Attn) -> None:
     result = attn("new", "--differential", "{lambda: 0.5}", *options)

@@ -20,7 +20,10 @@ BLOCKS = blocks(TEXT)
 PAGES = (
     "README.md",
     *(f"docs/{name}.md" for name in ("students", "teachers", "scripts")),
-    *(f"docs/{name}.md" for name in ("gradients", "live", "positions", "transformer")),
+    *(
+        f"docs/{name}.md"
+        for name in ("gradients", "live", "positions", "transformer", "encoder-decoder")
+    ),
 )
 """The pages whose blocks are run in a folder with the samples; others have a test of their own."""
 

@@ -58,13 +58,9 @@ MASK_FORMS: list[str | None] = [None, *MASKS, "{causal: true, window: [2, 0]}", 
 def fits(kind: str, mask: str | None, layout: dict[str, str]) -> bool:
     """Return whether a kind has a use for these options, as its row of the table tells."""
     row = KINDS[kind]
-    by_position = [name for name, form in MASKS.items() if form.by_position]
-    is_asked = mask is not None and any(name in mask for name in by_position)
-    return not (
-        not {*layout} <= {*row.options}
-        or (mask and "mask" not in row.shapes)
-        or (is_asked and not row.by_position)
-    )
+    forms = [name for name in MASKS if mask is not None and name in mask]
+    has_use = all(row.takes_mask(name, MASKS[name].by_position) for name in forms)
+    return not (not {*layout} <= {*row.options} or (mask and "mask" not in row.keys) or not has_use)
 
 
 SCORING_KINDS = [kind for kind, row in KINDS.items() if "score" in row.keys]

@@ -126,7 +126,7 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     keyed |= {"score": score} if has_score else {}
     if "memory" in keys:
         keyed["memory_tokens"] = list(values["memory_tokens"])
-    keyed |= {"gate": {}} if of_gate else {}
+    keyed |= {"gate": {}} if of_gate else {}  # in place of the word for it
     mask = keyed.get("mask")
     row = MASKS.get(mask) if isinstance(mask, str) else None
     if row is not None and row.start is not None:
@@ -268,7 +268,7 @@ def _tried(options: Mapping[str, Any], matrices: Mapping[str, Array]) -> tuple[P
     values = dict(options)
     for key, raw in lists.items():
         head, _, part = key.partition(".")
-        values[head] = {**values[head], part: raw} if part else raw
+        values[head] = {**values.get(head, {}), part: raw} if part else raw
     problem = Problem(**values)
     try:
         trace = compute(Problem(**values | {"online": None}))  # tiles show no weights
@@ -344,7 +344,7 @@ def small_flaws(trace: Trace) -> int:
             count += _repeated(tokens) + int((~tokens.any(axis=(1, 2, 3))).sum())
         elif key in RATES:
             count += int((problem.array(key) == 1).all())
-        elif key.startswith("W_"):
+        elif key.startswith(("W_", "encoder.", "decoder.")):
             array = problem.array(key)
             count += _repeated(np.moveaxis(array, -1, 0)) + int((~array.any(axis=-2)).sum())
     made = (one.array for one in trace if one.plain.startswith(PROJECTED))

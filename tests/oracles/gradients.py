@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.oracles import reference
+from tests.oracles import networks, reference
 from tests.oracles.reference import (
     BLOCKED,
     Keys,
@@ -125,6 +125,7 @@ RESULTS: dict[str, Callable[[Keys], Any]] = {
     "cross": attention,
     "pooling": pooling,
     "recurrent": recurrent,
+    "encoder_decoder": lambda keys: networks.solve(**keys)["output"][0][0],
 }
 
 

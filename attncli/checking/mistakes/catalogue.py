@@ -21,6 +21,7 @@ from attncli.checking.mistakes import (
     of_gradients,
     of_latent,
     of_masks,
+    of_networks,
     of_normalizers,
     of_positions,
     of_recurrent,
@@ -49,7 +50,7 @@ from attncli.core.tape.step import Expression, Step
 
 FILES = (
     *(of_scores, of_positions, of_masks, of_recurrent, of_weights, of_normalizers),
-    *(of_delta, of_gates, of_differential, of_latent, of_tiles),
+    *(of_delta, of_gates, of_differential, of_latent, of_networks, of_tiles),
     *(of_score_inputs, of_blocks, of_gradients),
 )
 """The modules of the mistakes, simple ones first: explanations are preferred in this order."""

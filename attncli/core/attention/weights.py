@@ -132,7 +132,11 @@ def warn_of_blocked(tape: Tape, s: Expression, rules: Rules) -> None:
     array, settings = array_of(s), rules.normalize
     if array.min() == -np.inf:
         blocked = np.argwhere((array == -np.inf).all(axis=settings.along))
-        axis = s.trailing[-2 if settings.axis == "keys" else -1]
+        if len(s.trailing) < 2 and len(blocked):  # the scores of one query alone, at its time
+            name = s.word if isinstance(s, Step) else "scores"
+            tape.warn(f"every cell of {name} is blocked: its weights are 0, and so is its output")
+            return
+        axis = ("query", *s.trailing)[-2 if settings.axis == "keys" else -1]
         tell_of_blocked(tape, {int(place[-1]) for place in blocked}, axis, settings)
 
 

@@ -72,13 +72,14 @@ class Printer:
         ]
 
     def _factor(self, formula: Formula, sign: str, first: bool, leads: bool) -> str:
-        """Return a factor of a product; among numbers, a·(b·c) and (a/b)·c keep parentheses."""
+        """Return a factor; parentheses stay in U (r ⊙ h), and among numbers in a·(b·c), (a/b)·c."""
         inner = formula.operand if isinstance(formula, Minus) else formula
         if isinstance(inner, tree.Fraction) and not self.fraction_is_atom:
             loose = sign == "·" or not (leads or inner.tight)
         else:
             inner_sign = inner.sign if isinstance(inner, tree.Times) else ""
             loose = sign == "·" and (inner_sign == " · " or (inner_sign == sign and not leads))
+            loose = loose or (sign, inner_sign) == (" ", " ⊙ ")
         return self.group(self(formula)) if loose else self.inside(formula, PRODUCT, first)
 
     def place(self, word: str) -> str:

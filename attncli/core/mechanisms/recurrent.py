@@ -60,7 +60,7 @@ def recurrent(tape: Tape, problem: Problem) -> None:
                 net = Add(net, put(tape, problem, "b", ("state_feature",)))
             states.append(tape.record("h", Tanh(net), ("feature",), why=STATE))
             if attends:
-                context, shares = _attend(tape, problem, states)
+                context, shares = attended(tape, problem, states[-1], Below(tuple(states)), "c")
                 weights.append(shares)
     if attends:
         tape.record("weights", Triangle(tuple(weights)), symbol="A")
@@ -82,18 +82,18 @@ def _start(tape: Tape, problem: Problem, name: str, a: Step) -> Step:
     return tape.record(name, start, ("feature",)) if name == "h_0" else start
 
 
-def _attend(tape: Tape, problem: Problem, states: list[Step]) -> tuple[Step, Expression]:
-    """Record scores_t, weights_t and c_t of the newest state with all states so far."""
-    before = Below(tuple(states))
-    q: Expression = states[-1]
-    k: Expression = before
+def attended(
+    tape: Tape, problem: Problem, q: Expression, states: Expression, name: str, axis: str = "state"
+) -> tuple[Step, Expression]:
+    """Record scores and weights of one state with others (…, m, d), and what they give, by name."""
+    k = states
     if "W_q" in problem.given:
         q = MatVec(put(tape, problem, "W_q", ("query_feature", "feature")), q)
     if "W_k" in problem.given:
         k = MatVec(put(tape, problem, "W_k", ("key_feature", "feature")), k)
-    scores = score(tape, AsRow(q), k, problem.rules, ("state",))
+    scores = score(tape, AsRow(q), k, problem.rules, (axis,))
     weights = normalize(tape, adjust(tape, scores, problem.rules), problem.rules)
-    return tape.record("c", MatMul(weights, before), ("feature",)), weights
+    return tape.record(name, MatMul(weights, states), ("feature",)), weights
 
 
 class Triangle(Together):

@@ -96,7 +96,7 @@ class Trace(Record, Shown, eq=False):
 
         If there are not several layers, or it is not in one, that is the whole trace.
         """
-        if not step.layer:
+        if not isinstance(step.layer, int) or not step.layer:
             return self
         inputs = {one.plain: one for one in self.inputs.values() if one.layer in (0, step.layer)}
         steps = {one.plain: one for one in self if one.layer == step.layer}

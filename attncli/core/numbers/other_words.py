@@ -17,7 +17,11 @@ OTHER_WORDS = {
     "dynamic": "write a greater base, as dynamic scaling has for a text of this length",
     "longrope": "longrope has a factor for each pair: write linear, llama3 or yarn",
     "differential": "write kind: self, and differential: {lambda: 0.5}",
-    "seq2seq": "write kind: cross, X: the decoder's states (queries), memory: the encoder's (keys)",
+    "seq2seq": (
+        "write kind: cross, X: the decoder's states (queries), memory: the encoder's (keys);"
+        " or kind: encoder_decoder, which makes them"
+    ),
+    **{cell: f"write kind: encoder_decoder, and cell: {cell}" for cell in ("lstm", "gru", "rnn")},
 }
 """Other words for those that may be chosen; with a blank in it, it is a hint."""
 

@@ -88,8 +88,8 @@ def _of_kind(name: str, kind: Kind) -> Schema:
     is_default = name == KEYS["kind"].default
     named = {"properties": {"kind": {"enum": [name, *([None] if is_default else [])]}}}
     rules: list[Schema] = [_without(key for key in KEYS if key not in kind.keys)]
-    if not kind.by_position:
-        forms = dict.fromkeys((form for form, row in MASKS.items() if row.by_position), NOTHING)
+    forms = {f: NOTHING for f, row in MASKS.items() if not kind.takes_mask(f, row.by_position)}
+    if forms:
         rules.append(_inside("mask", {"not": {"const": "causal"}, "properties": forms}))
     if others := [axis for axis in AXES if axis not in kind.axes]:
         rules.append(_inside("normalize", {"properties": {"axis": {"not": {"enum": others}}}}))
@@ -183,6 +183,11 @@ class ProblemKeys(TypedDict, total=False):
     u: MatrixLike
     h_0: MatrixLike
     c_0: MatrixLike
+    cell: str | None
+    encoder: Mapping[str, MatrixLike] | None
+    decoder: Mapping[str, MatrixLike] | None
+    attends: str | None
+    reset: str | None
     update: str | None
     alpha: MatrixLike
     W_alpha: MatrixLike

@@ -21,6 +21,7 @@ from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.matrices import as_raw, block_rows
 from attncli.core.numbers.other_words import HINTS, OTHER_WORDS
 from attncli.core.numbers.written import dotted, is_open, name_of
+from attncli.core.problem import networks
 from attncli.core.problem.keys import KEYS, WITH_PARTS
 from attncli.core.problem.kinds import KINDS, REPLACES, Kind
 from attncli.core.problem.shapes import heads_of
@@ -291,13 +292,16 @@ def _misfits(keys: Collection[str], name: str, values: Mapping[str, Any]) -> Ite
     """Yield a fault for each part of an option without use, and a slip in `scale`."""
     if name == "transformer":
         yield from _misfits_of_transformer(keys, values)
+    if name == "encoder_decoder":
+        yield from networks.misfits(keys, values)
     kind = KINDS[name]
     yield from _faults_of(_tests_of_kind(keys, kind, values))
-    fitting = [form for form, row in MASKS.items() if kind.by_position or not row.by_position]
+    fitting = [form for form, row in MASKS.items() if kind.takes_mask(form, row.by_position)]
     for form in values["mask"]:
         if form in MASKS and form not in fitting:
             message = f"the mask {form} has no use in kind {name}"
-            yield Fault(message, ("mask", form), f"{', '.join(fitting)} have")
+            verb = "have" if fitting[1:] else "has"
+            yield Fault(message, ("mask", form), f"{', '.join(fitting)} {verb}")
     yield from _misfits_of_normalizer(keys, name, values["normalize"])
     if values["weights_as"] == "out_in" and values["tokens_as"] == "columns":
         message = "tokens_as: columns has weights of (out, in), so weights_as: out_in has no use"

@@ -26,6 +26,7 @@ from attncli.core.numbers.forms import (
 from attncli.core.problem import values
 from attncli.core.problem.kinds import KINDS, LAYER, LAYER_OPTIONS, RULES, UPDATES
 from attncli.core.problem.marking import COURSE_NAMES, MARKING, Marking
+from attncli.core.problem.networks import ATTENDS, CELLS, NETWORK, SUCH_AS
 from attncli.core.records import EMPTY, Record
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class ProblemFields:
         "which mechanism",
         "self",
         example="self, cross, pooling, …",
-        instead={"kind: cross": "encoder context source"},
+        instead={"kind: cross": "context source"},
     )
     tokens: tuple[str, ...] = key(
         LABELS,
@@ -113,7 +114,7 @@ class ProblemFields:
         aliases=("x",),
         instead={"X: the input, one token per row": "embeddings input inputs input_ids x_input"},
     )
-    memory: Array | None = key(matrix("batch"), "what `cross` attends to")
+    memory: Array | None = key(matrix("batch"), "what is attended to, one token per row")
     W_q: Array | None = key(
         weight("head"),
         "projection to queries, used as X W_q; identity when left out",
@@ -330,6 +331,29 @@ class ProblemFields:
     u: Array | None = key(vector(), "pooling: the context vector, the query")
     h_0: Array | None = key(vector(), "recurrent: the first state, zeros by default")
     c_0: Array | None = key(vector(), "recurrent: the first context, zeros by default")
+    cell: str = key(
+        choice(CELLS),
+        "the cell of both networks, in kind encoder_decoder",
+        "lstm",
+        example="lstm, gru, rnn",
+        instead={"cell: lstm, gru or rnn": "rnn_type cell_type"},
+    )
+    encoder: Mapping[str, Any] = key(
+        NETWORK,
+        "its weights: W, U and b of each gate, W x + U h + b; h_0, if not zeros",
+        {},
+        as_written=True,
+        instead={SUCH_AS: "weight_ih weight_hh weight_ih_l0 weight_hh_l0"},
+    )
+    decoder: Mapping[str, Any] = key(
+        NETWORK, "the same; it starts with the encoder's last state", {}, as_written=True
+    )
+    attends: str = key(
+        choice(ATTENDS), "whether a decoder attends after its new state, or before it", "after"
+    )
+    reset: str = key(
+        choice(("before", "after")), "whether a GRU resets h before its product with U", "before"
+    )
     update: str = key(
         choice([*UPDATES, *RULES]),
         "what makes the next state, in kinds recurrent and delta",
@@ -391,7 +415,7 @@ class ProblemFields:
     )
     eps: float | None = key(
         number(or_equal=True),
-        "transformer and latent: what norms add to the variance; 1e-5, or 1e-6 for rms",
+        "what norms add to the variance; 1e-5, or 1e-6 for rms",
         instead={"eps: 1e-5": "epsilon layer_norm_eps layer_norm_epsilon"},
     )
     gain_1: Array | None = _norm_vector("gain", 1, GAIN_NAMES)

@@ -13,6 +13,7 @@ from operator import or_
 from typing import Any
 
 from attncli.core.attention.parameters import AXES
+from attncli.core.problem.networks import NETWORKS
 from attncli.core.records import Record
 
 Shapes = dict[str, tuple[str, ...]]
@@ -64,6 +65,7 @@ class Kind(Record):
     pairs: tuple[tuple[str, str], ...] = ()  # keys, each with one without which it has no use
     axes: tuple[str, ...] = ("keys",)  # along which the weights may be normalised
     by_position: bool = True  # whether each query has a position among the keys, for some masks
+    masks: tuple[str, ...] = ()  # the forms of masks that it takes, if not all
 
     @property
     def all_shapes(self) -> Shapes:
@@ -76,10 +78,16 @@ class Kind(Record):
         of_shapes = (key.partition(".")[0] for key in self.all_shapes)
         return tuple(dict.fromkeys((*COMMON_OPTIONS, *of_shapes, *self.options)))
 
+    def takes_mask(self, form: str, by_position: bool) -> bool:
+        """Return True if a form of masks, perhaps one that asks for positions, has a use."""
+        return form in self.masks if self.masks else self.by_position or not by_position
+
     def variant_of(self, values: Mapping[str, Any]) -> dict[str, str]:
         """Return the option that chooses shapes; by default the first that uses all given keys."""
         option, variants = self.variants or ("", {})
-        given = {key for shapes in variants.values() for key in shapes if values[key] is not None}
+        given = {
+            key for shapes in variants.values() for key in shapes if values.get(key) is not None
+        }
         fitting = [name for name, shapes in variants.items() if given <= shapes.keys()]
         return {option: values[option] or [*fitting, *variants][0]} if option else {}
 
@@ -93,6 +101,7 @@ class Kind(Record):
 
 BACKWARD = ("gradient", "learning_rate")
 SCORING = ("score", "scale", "softcap", "normalize")
+NETWORK_OPTIONS = ("cell", "attends", "reset")
 MASKING: Shapes = {"bias": ("n", "m"), "mask": ("n", "m")}
 """The bias, and every matrix of a mask."""
 
@@ -116,7 +125,6 @@ SELF: Shapes = {
     "V": ("m", "kv_heads*d_v"),
     "scores": ("n", "m"),
     **MASKING,
-    **DIFFERENTIAL,
     "W_o": ("heads*d_v", "d_out"),
     "b_o": ("d_out",),
     "W_c": ("d_c", "d_out + d_model"),
@@ -126,6 +134,7 @@ CROSS: Shapes = {
     "X": SELF["X"],
     "memory": ("m", "d_memory"),
     **SELF,
+    **DIFFERENTIAL,
     "W_k": ("d_memory", "kv_heads*halves*d_k"),
     "W_v": ("d_memory", "kv_heads*d_v"),
 }
@@ -219,7 +228,7 @@ KINDS: dict[str, Kind] = {
     "self": Kind(
         "every token attends to all tokens of X",
         "attention.attention",
-        SELF,
+        {**SELF, **DIFFERENTIAL},
         (*ATTENTION, "past"),
         start=("X", "W_q", "W_k", "W_v"),
         source="X",
@@ -243,7 +252,7 @@ KINDS: dict[str, Kind] = {
     "decode": Kind(
         "each token attends to itself and, in a cache, to those before it",
         "attention.decode",
-        {key: SELF[key] for key in SELF if key not in (*MASKING, *DIFFERENTIAL, "scores")},
+        {key: shape for key, shape in SELF.items() if key not in (*MASKING, "scores")},
         (*(key for key in ATTENTION if key not in NOT_OF_DECODE), "past"),
         start=("X", "W_q", "W_k", "W_v"),
         source="X",
@@ -363,5 +372,31 @@ KINDS: dict[str, Kind] = {
             Implied("d_v", "d_h"),
         ),
         variants=("update", UPDATES),
+    ),
+    "encoder_decoder": Kind(
+        "a decoder attends to the states of a recurrent encoder of memory",
+        "encoder_decoder.encoder_decoder",
+        {
+            "X": ("n", "d_y"),
+            "memory": ("m", "d_x"),
+            "W_q": ("d_q", "d_s"),
+            "W_k": ("d_k", "d_h"),
+            "W_c": ("d_c", "d_h + d_s"),
+        },
+        (*SCORING, *BACKWARD, "memory_tokens", "mask", *NETWORK_OPTIONS),
+        needs=("X", "memory", "encoder", "decoder"),
+        start=tuple(
+            k for one in NETWORKS.values() for k, size in one.items() if "." in k and size[1:]
+        ),
+        implied=(
+            Implied("d_s", "d_h", unless=("decoder.h_0",)),
+            Implied("d_q", "d_s", unless=("W_q",)),
+            Implied("d_k", "d_h", unless=("W_k",)),
+            Implied("d_v", "d_h"),
+        ),
+        score="dot",
+        by_position=False,
+        masks=("lengths",),
+        variants=("cell", NETWORKS),
     ),
 }

@@ -15,6 +15,7 @@ from attncli.core.attention.scores import SCORES
 from attncli.core.errors import Fault, refuse
 from attncli.core.numbers.forms import ArrayForm, Form
 from attncli.core.numbers.written import shape_words
+from attncli.core.problem import networks
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS, MASKING, Kind, Shapes
 from attncli.core.problem.values import NamedRow, Table
@@ -302,11 +303,13 @@ def sizes_of(values: Mapping[str, Any], shape_of: Mapping[str, tuple[int, ...]])
 def shapes_of(kind: Kind, values: Mapping[str, Any]) -> Shapes:
     """Return the letters of every matrix of a problem; the parts of a key share its letters."""
     shapes = dict(kind.shapes)
-    if values["W_c"] is not None:  # it makes the last step, which a target is compared with
-        shapes["gradient"] = ("n", "d_c")
     if kind.variants is not None:
         option, variants = kind.variants
         shapes |= variants.get(values[option], {})
+    if values["kind"] == "encoder_decoder":
+        shapes = networks.attending(shapes, values["attends"])
+    if values["W_c"] is not None:  # it makes the last step, which a target is compared with
+        shapes["gradient"] = ("n", "d_c")
     if values["past"]:
         shapes |= {f"past.{name}": ("p", *shapes[name][1:]) for name in ("K", "V")}
         shapes |= dict.fromkeys(MASKING, ("n", "p + m"))
@@ -351,8 +354,9 @@ def _imply(sizes: Sizes, kind: Kind, keys: Collection[str]) -> None:
         size = sizes.size(implied.origin)
         if size is not None:
             known = sizes.bound[re.split(r"[* ]", implied.origin)[-1]]
-            weights = [key for key in implied.unless if key.startswith("W")]
-            words = f"{known.words}, and {weights[0]} is left out" if weights else known.words
+            weights = [key for key in implied.unless if key.startswith("W") or "." in key]
+            words = f"{implied.origin} is {size}" if "+" in implied.origin else known.words
+            words += f", and {weights[0]} is left out" if weights else ""
             sizes.bind(implied.letter, size, known.key, known.noun, words)
 
 

@@ -126,6 +126,19 @@ class Negative(Pointwise):
         return tree.Minus(*self.notations(columns))
 
 
+class OneMinus(Pointwise):
+    """1 − x of every number: what a gate keeps, where x is what it lets through."""
+
+    def apply(self, array: Array) -> Array:
+        return 1 - array
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield self.operand, Negative(upstream)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.minus(tree.Number("1"), *self.notations(columns))
+
+
 class OneMinusSquare(Pointwise):
     """1 − y², the slope of the hyperbolic tangent where it is y."""
 

@@ -17,7 +17,7 @@ from attncli.core.formulas.tree import Cell, Vector
 from attncli.core.records import Record
 from attncli.core.tape.evaluation import walk
 from attncli.core.tape.step import LEADING, Operation, Step, notation_of, row_letter
-from attncli.core.text.strings import OF_LAYER, regex
+from attncli.core.text.strings import OF_PART, regex
 
 Index = tuple[int, ...]
 
@@ -226,7 +226,7 @@ OTHERS = (
     *("sink", "phi", "g", "frequencies", "angles", "cos", "sin", "table"),
     *("mean", "variance", "meansquare", "normed", "attended", "residual", "scorehidden"),
     *("gate", "wgate", "bgate", "m", "l", "rescale", "decayed", "read", "error"),
-    *("lambda", "lambdainit", "gain", "rescaled"),
+    *("lambda", "lambdainit", "gain", "rescaled", *"fiozrns", "hn"),
     *("activated", "value", "gated", "feedforward", "final", "logits", "probabilities", "next"),
     *("explogits", "sumlogits", "upstream"),
 )
@@ -246,7 +246,7 @@ def meant(word: str, steps: Collection[str], added: Collection[str] = ()) -> lis
     if word in steps:
         return [word]
     plain = _plain(word)
-    same = [step for step in steps if plain in (_plain(step), _plain(OF_LAYER.sub("", step)))]
+    same = [step for step in steps if plain in (_plain(step), _plain(OF_PART.sub("", step)))]
     names = same or [step for step in steps if plain in words_of(step)]
     return [step for step in names if step not in added] or names
 
@@ -277,7 +277,7 @@ def may_mean_step(word: str, inputs: Collection[str]) -> bool:
     """
     if word in ALIASES or "*" in word or len(word) < 3:
         return True
-    return _any_step(frozenset(inputs)).fullmatch(_plain(OF_LAYER.sub("", word))) is not None
+    return _any_step(frozenset(inputs)).fullmatch(_plain(OF_PART.sub("", word))) is not None
 
 
 @lru_cache(8)  # called 1,800 times for the names of 300 files
@@ -285,7 +285,7 @@ def _any_step(inputs: frozenset[str]) -> re.Pattern[str]:
     names = chain(ALIASES, *ALIASES.values(), OTHERS, inputs)
     known = "|".join(re.escape(_plain(name)) for name in names)
     parts = "net|score|gate|differential|normalize|qknorm|past|positions|embedding|finalnorm"
-    return re.compile(rf"(d|new)?({parts})?({known})(x|memory|q|kv|k|final|context|\d)*")
+    return re.compile(rf"(d|new)?({parts}|[wub])?({known})(x|memory|q|kv|k|final|context|\d)*")
 
 
 def has_time(name: str) -> bool:
@@ -300,7 +300,7 @@ def words_of(name: str) -> tuple[str, ...]:
     >>> words_of("d_exp")[:2], words_of("exp_2")[:2]
     (('dexps', 'dexponential'), ('exps2', 'exponential2'))
     """
-    match = PARTS.fullmatch(OF_LAYER.sub("", name))
+    match = PARTS.fullmatch(OF_PART.sub("", name))
     if match is None:
         return ()
     before, time = _plain(match["before"] or ""), _plain(match["time"] or "")

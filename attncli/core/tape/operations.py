@@ -142,11 +142,12 @@ class Add(OfTwo):
         return tree.plus(*self.notations(columns))
 
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
-        """The product and then what is added to it."""
-        if isinstance(self.left, Operation):
-            before = self.left.layout(columns)
-            return (*before, "+", self.right) if before else ()
-        return (self.left, "+", self.right)
+        """The product and then what is added to it, also another product with a vector."""
+        before = self.left.layout(columns) if isinstance(self.left, Operation) else (self.left,)
+        right = self.right
+        is_plain = type(right) in (MatVec, Hadamard)  # of which no other sign is written
+        added = right.layout(columns) if isinstance(right, Operation) and is_plain else (right,)
+        return (*before, "+", *added) if before else ()
 
 
 FEW_PARTS = 8

@@ -199,7 +199,8 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
         purpose: why the method does it, where its operation cannot know; or nothing.
         backward: whether it is of the backward pass, or of what follows from that.
         called: what the course of the problem calls it; or nothing.
-        layer: the number of its layer; 0 if it is of none, or all share it.
+        layer: the number of its layer, or the name of its network; 0 if it is of none, or all
+            share it.
         suffix: what its name ends with, as those of other steps of its time do, such as `_2`.
     """
 
@@ -216,7 +217,7 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
     purpose: str = ""
     backward: bool = False
     called: str = ""
-    layer: int = 0
+    layer: int | str = 0
     suffix: str = ""
 
     @property
@@ -401,9 +402,9 @@ def axes_of(shape: str) -> tuple[list[list[str]], list[str]]:
     return [side.split() for side in before.split(",") if side.strip()], after.split()
 
 
-def prefix_of(layer: int) -> str:
-    """Return what the names of a layer begin with: `layers.2.`; "" for 0."""
-    return f"layers.{layer}." if layer else ""
+def prefix_of(layer: int | str) -> str:
+    """Return what the names of a layer or network begin with: `layers.2.`; "" for 0."""
+    return f"{layer}." if isinstance(layer, str) else f"layers.{layer}." if layer else ""
 
 
 Derivatives: TypeAlias = Iterator[tuple[Expression, Expression]]

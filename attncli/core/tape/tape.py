@@ -24,7 +24,7 @@ TakeRows: TypeAlias = Callable[[int, int, slice, Array], object]
 class Scope(Record):
     """How steps and inputs are called for a while, such as those of a layer or of a time."""
 
-    layer: int = 0  # the number of the layer; 0 if there are not several
+    layer: int | str = 0  # the number of the layer, or the name of a network; 0 if there is one
     layer_keys: frozenset[str] = frozenset()  # the keys of inputs that only this layer has
     names: Mapping[str, str] = EMPTY  # other names for some steps
     sources: Mapping[str, Step] = EMPTY  # steps in place of inputs, by their keys
@@ -35,7 +35,7 @@ class Scope(Record):
         name = self.names.get(name, name)
         return f"{self.before}{prefix_of(self.layer)}{name}{self.suffix}"
 
-    def layer_of(self, key: str) -> int:
+    def layer_of(self, key: str) -> int | str:
         """Return the layer of an input; 0 for one that layers share."""
         return self.layer if key.partition(".")[0] in self.layer_keys else 0
 
