@@ -310,7 +310,7 @@ def saturated(trace: Trace) -> int:
     Only rows of shares of 1 count in which several keys may be attended to. Where weights are
     normalised over the queries, a row is that of a key. A hardmax gives one key all on purpose.
     """
-    count = sum(not step.array.any() for step in trace if step.suffix not in ("", "_1"))
+    count = 0
     for head in _heads(trace):
         least, most, several = _extent(head)
         sums = np.where(head > 0, head.round(WEIGHT_DECIMALS), 0.0).sum(axis=-1)
