@@ -28,7 +28,7 @@ CLOSE = 1e-12
 BLOCKED = -1e290
 """Numbers below stand for −∞."""
 
-RANDOM = ("position_problems", "gradient_problems", "typed_on_the_page")
+RANDOM = ("differential_problems", "position_problems", "gradient_problems", "typed_on_the_page")
 """Recorded problems that were drawn at random, but for those of extreme size."""
 
 

@@ -118,7 +118,8 @@ def facts_of(word: str, trace: Trace) -> Iterator[Line]:
     if key in options:
         value = options[key]
         shown = value.get("name") or value if isinstance(value, dict) else value
-        yield [(f"{key} is {shown} here: {KEYS[key].meaning.split(':')[0]}", "")]
+        meaning = KEYS[key].meaning.removeprefix(f"{trace.problem.kind}: ")
+        yield [(f"{key} is {shown} here: {meaning.split(':')[0]}", "")]
         letters = [letter for letter in sizes if letter in str(shown) and "_" in letter]
     else:
         letters = [one for one in sizes if one == name or (name == "d" and one.startswith("d_"))]

@@ -11,13 +11,13 @@ import numpy as np
 
 from attncli.checking.mistakes.mistake import Changes, Nodes, made_by, made_of, mistake, put, wrong
 from attncli.checking.mistakes.of_scores import divides_by_root
-from attncli.core.attention.differential import DotProduct, Half, Multiple, OneMinus
+from attncli.core.attention.differential import DotProduct, Half, Multiple
 from attncli.core.attention.norms_and_activations import MeanSquare
 from attncli.core.attention.scores import SideBySide
 from attncli.core.attention.softmax import Exp, Shares, Sum
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
-from attncli.core.tape.backward_operations import Negative, Subtract
+from attncli.core.tape.backward_operations import Negative, OneMinus, Subtract
 from attncli.core.tape.evaluation import walk
 from attncli.core.tape.operations import Add, Divide, Scale
 from attncli.core.tape.step import Step
@@ -149,8 +149,9 @@ def _of_lambda(step: Step) -> Iterator[tuple[Add, Subtract]]:
 
 
 @mistake("λ_init was taken, not 1 − λ_init.", "Calculate {formula}.")
-def lambda_init_not_its_rest(node: OneMinus) -> Nodes:
-    yield node.operand
+def lambda_init_not_its_rest(node: Multiple) -> Nodes:
+    if isinstance(node.right, OneMinus):
+        yield replace(node, right=node.right.operand)
 
 
 @mistake("1 − λ_init was left out.", "Calculate {formula}.")
@@ -181,7 +182,6 @@ def norm_of_all_heads(node: MeanSquare) -> Nodes:
 @mistake("The minus before λ was lost.", "Calculate {formula}.", backward=True)
 def minus_of_lambda_lost(step: Step, trace: Trace) -> Changes:
     node = made_of(step)
-    if trace.problem.differential:
-        for part in walk(node):
-            if isinstance(part, Negative):
-                yield {step.name: put(node, part, part.operand)}, {}
+    for part in walk(node) if step.stem in ("d_weights", "d_lambda") else ():
+        if isinstance(part, Negative):
+            yield {step.name: put(node, part, part.operand)}, {}

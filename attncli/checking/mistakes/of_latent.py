@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import takewhile
 from math import sqrt
 
@@ -38,14 +38,17 @@ def scaled_by_content_part(step: Step, trace: Trace) -> Changes:
 
 @mistake("The rotary part was left out.", "Calculate {formula}.")
 def rotary_part_left_out(step: Step, trace: Trace) -> Changes:
-    every = {name: node.left for name, node, _ in _joined(trace)}
-    if step.name in every:
-        yield every, {}
+    return _in_both(step, trace, lambda node: node.left)
 
 
 @mistake("The two parts were added up.", "Put them side by side: {formula}.")
 def parts_added(step: Step, trace: Trace) -> Changes:
-    every = {name: Add(node.left, node.right) for name, node, _ in _joined(trace)}
+    return _in_both(step, trace, lambda node: Add(node.left, node.right))
+
+
+def _in_both(step: Step, trace: Trace, rule: Callable[[Concatenate], Expression]) -> Changes:
+    """Yield a change of queries and keys, if a step is one of them."""
+    every = {name: rule(node) for name, node, _ in _joined(step, trace)}
     if step.name in every:
         yield every, {}
 
@@ -57,7 +60,7 @@ def content_turned(step: Step, trace: Trace) -> Changes:
     """By itself, or as one vector with the rotary part; of queries and keys, or in one step."""
     for is_whole in (False, True):
         every: dict[str, Expression] = {}
-        for name, node, rotated in _joined(trace):
+        for name, node, rotated in _joined(step, trace):
             part = replace(node, right=rotated.operand) if is_whole else node.left
             if array_of(part).shape[-1] % 2 == 0:
                 turned = _turned(part, rotated)
@@ -73,12 +76,12 @@ def _turned(part: Expression, like: Rotated) -> Rotated:
     return replace(like, operand=part, cos=cos, sin=sin, waves=waves)
 
 
-def _joined(trace: Trace) -> Iterator[tuple[str, Concatenate, Rotated]]:
-    """Yield the names of the steps in which a rotary part is put beside a content part."""
-    for step in trace:
-        node = made_by(Concatenate, step)
+def _joined(step: Step, trace: Trace) -> Iterator[tuple[str, Concatenate, Rotated]]:
+    """Yield the steps in which a rotary part is put beside a content part, if a step is one."""
+    for one in trace if isinstance(step.operation, Concatenate) else ():
+        node = made_by(Concatenate, one)
         if node and (rotated := made_by(Rotated, node.right)):
-            yield step.name, node, rotated
+            yield one.name, node, rotated
 
 
 @mistake("The rotary part of head 1 was taken in every head.", "Calculate {formula} in each head.")

@@ -14,14 +14,7 @@ from attncli.core.attention.norms_and_activations import LAYER_NORMS, normalized
 from attncli.core.attention.scores import SplitHeads
 from attncli.core.attention.softmax import Exp
 from attncli.core.formulas import tree
-from attncli.core.tape.backward_operations import (
-    Columns,
-    Hadamard,
-    Negative,
-    OfTwo,
-    Pointwise,
-    Subtract,
-)
+from attncli.core.tape.backward_operations import Columns, Hadamard, OfTwo, OneMinus, Subtract
 from attncli.core.tape.operations import Add
 from attncli.core.tape.step import Derivatives, Expression, Operation, Step
 from attncli.core.tape.tape import Tape
@@ -67,19 +60,6 @@ class DotProduct(OfTwo):
 
     def notation(self, columns: bool) -> tree.Formula:
         return tree.Times(self.notations(columns), " · ")
-
-
-class OneMinus(Pointwise):
-    """1 − x."""
-
-    def apply(self, x: Array) -> Array:
-        return 1 - x
-
-    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        yield self.operand, Negative(upstream)
-
-    def notation(self, columns: bool) -> tree.Formula:
-        return tree.minus(tree.Number("1"), *self.notations(columns))
 
 
 def factor(tape: Tape, p: Mapping[str, Step]) -> Expression:

@@ -415,7 +415,7 @@ class ProblemFields:
     )
     eps: float | None = key(
         number(or_equal=True),
-        "transformer and latent: what norms add to the variance; 1e-5, or 1e-6 for rms",
+        "what norms add to the variance; 1e-5, or 1e-6 for rms",
         instead={"eps: 1e-5": "epsilon layer_norm_eps layer_norm_epsilon"},
     )
     gain_1: Array | None = _norm_vector("gain", 1, GAIN_NAMES)

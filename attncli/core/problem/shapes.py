@@ -355,7 +355,8 @@ def _imply(sizes: Sizes, kind: Kind, keys: Collection[str]) -> None:
         if size is not None:
             known = sizes.bound[re.split(r"[* ]", implied.origin)[-1]]
             weights = [key for key in implied.unless if key.startswith("W") or "." in key]
-            words = f"{known.words}, and {weights[0]} is left out" if weights else known.words
+            words = f"{implied.origin} is {size}" if "+" in implied.origin else known.words
+            words += f", and {weights[0]} is left out" if weights else ""
             sizes.bind(implied.letter, size, known.key, known.noun, words)
 
 
