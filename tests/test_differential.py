@@ -216,6 +216,16 @@ def test_what_does_not_fit_is_refused(change: Keys, message: str) -> None:
         attncli.Problem(**problem(1, 2, 2) | change)
 
 
+def test_lambda_may_be_an_expression_with_blanks() -> None:
+    keys = problem(1, 2, 2)
+    one = output(keys | {"differential": {"lambda": "0.8 - 0.6*exp(-0.3)"}})
+    np.testing.assert_array_equal(
+        one, output(keys | {"differential": {"lambda": [0.8 - 0.6 * np.exp(-0.3)] * 2}})
+    )
+    two = output(keys | {"differential": {"lambda": "1 -0.5"}})
+    np.testing.assert_array_equal(two, output(keys | {"differential": {"lambda": [1, -0.5]}}))
+
+
 @pytest.mark.parametrize(
     "name", ["lambda", "A_1", "weights_2", "Q_1", "lambda_init", "d_differential.lambda_q1"]
 )

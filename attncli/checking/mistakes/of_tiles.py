@@ -14,7 +14,6 @@ from attncli.checking.mistakes.mistake import (
     made_by,
     made_of,
     mistake,
-    put,
     wrong,
 )
 from attncli.core.attention.online import Averaged, Finite, Rescaled, RunningMax
@@ -27,45 +26,36 @@ from attncli.core.tape.operations import Add, Divide, MatMul, Scale, added
 from attncli.core.tape.step import Expression, Step
 
 
-def _in_tiles(
-    step: Step, trace: Trace, stems: str, rule: Callable[[Step], Expression | None]
-) -> Changes:
-    """Yield a change of one step, and at the first that a rule changes, that of every tile.
-
-    The rule is for steps of which the name before the number of the tile is one of `stems`.
-    """
-    alike = (one for one in trace if one.suffix and one.stem in stems.split())
-    if not step.suffix or step.stem not in stems.split() or (change := rule(step)) is None:
-        return
-    yield {step.name: change}, {}
-    if next(one.name for one in alike if rule(one) is not None) == step.name:
-        others = {one.name: other for one in alike if (other := rule(one)) is not None}
-        if others:
-            yield {step.name: change, **others}, {}
-
-
-def _rescaled(step: Step) -> Iterator[Rescaled]:
-    yield from (node for node in walk(made_of(step)) if isinstance(node, Rescaled))
+def _in_tile(step: Step, stem: str, other: Callable[[Rescaled], Expression]) -> Changes:
+    """Yield a sum with something else for the rescaled part; as it is in the first tile."""
+    if step.stem == stem and step.suffix:
+        total = made_of(step)
+        if isinstance(total, Add) and isinstance(total.left, Rescaled):
+            total = replace(total, left=other(total.left))
+        yield {step.name: total}, {}
 
 
 @mistake("The sum so far was not rescaled.", "Calculate {formula}.")
 def tile_sum_not_rescaled(step: Step, trace: Trace) -> Changes:
-    return _in_tiles(step, trace, "l", _without_factor)
+    return _in_tile(step, "l", lambda part: part.left)
 
 
 @mistake("The output so far was not rescaled.", "Calculate {formula}.")
 def tile_output_not_rescaled(step: Step, trace: Trace) -> Changes:
-    return _in_tiles(step, trace, "O", _without_factor)
-
-
-def _without_factor(step: Step) -> Expression | None:
-    return next((put(made_of(step), node, node.left) for node in _rescaled(step)), None)
+    return _in_tile(step, "O", lambda part: part.left)
 
 
 @mistake("Nothing was rescaled for the new maximum.", "Calculate {formula}.")
 def tile_not_rescaled(step: Step, trace: Trace) -> Changes:
     """The factor is 1, for the sum and the output."""
-    return _in_tiles(step, trace, "rescale", lambda one: wrong(lambda x: x * 0 + 1, made_of(one)))
+    for factor in _powers(step, "rescale"):
+        yield {step.name: wrong(lambda x: x * 0 + 1, factor)}, {}
+
+
+def _powers(step: Step, stem: str) -> Iterator[ShiftedExp]:
+    """Yield the power of a tile: of its scores, P, or of the maximum before it, `rescale`."""
+    if (power := made_by(ShiftedExp, step)) and step.stem == stem:
+        yield power
 
 
 @mistake(
@@ -74,34 +64,26 @@ def tile_not_rescaled(step: Step, trace: Trace) -> Changes:
 )
 def tile_rescaled_by_inverse(step: Step, trace: Trace) -> Changes:
     """In the factor, or only where it is used, as the paper of FlashAttention-2 prints it."""
-    for stem, rule in (("rescale", _inverse), ("l", _divided), ("O", _divided)):
-        yield from _in_tiles(step, trace, stem, rule)
+    for factor in _powers(step, "rescale"):
+        yield {step.name: wrong(_inverse, factor, ranges=_inverse_of_interval)}, {}
+    for stem in ("l", "O"):
+        yield from _in_tile(step, stem, lambda part: Divide(*part.operands))
 
 
-def _inverse(step: Step) -> Expression:
-    def inverse(x: Any) -> Any:
-        return np.where(x > 0, 1 / np.where(x > 0, x, 1), 0.0)  # of 0, where all were blocked
-
-    factor = made_of(step)
-    return wrong(inverse, factor, ranges=lambda x: type(x)(inverse(x.high), inverse(x.low)))
+def _inverse(x: Any) -> Any:
+    return np.where(x > 0, 1 / np.where(x > 0, x, 1), 0.0)  # of 0, where all keys were blocked
 
 
-def _divided(step: Step) -> Expression | None:
-    nodes = _rescaled(step)
-    return next((put(made_of(step), n, Divide(n.left, n.right)) for n in nodes), None)
+def _inverse_of_interval(x: Any) -> Any:
+    return type(x)(_inverse(x.high), _inverse(x.low))
 
 
 @mistake(
     "The largest score of this tile alone was taken.", "An earlier one may be larger: {formula}."
 )
-def tile_maximum_alone(step: Step, trace: Trace) -> Changes:
-    return _in_tiles(step, trace, "m", _of_tile)
-
-
-def _of_tile(largest: Step) -> RunningMax | None:
-    """Return the largest score of a tile alone, if there are tiles before it."""
-    node = made_by(RunningMax, largest)
-    return replace(node, parts=node.parts[:1]) if node and node.parts[1:] else None
+def tile_maximum_alone(node: RunningMax) -> Nodes:
+    if node.parts[1:]:
+        yield replace(node, parts=node.parts[:1])
 
 
 @mistake(
@@ -112,21 +94,18 @@ def tile_rescaled_to_own_maximum(step: Step, trace: Trace) -> Changes:
     def own_or_running(own: Any, running: Any) -> Any:
         return np.where(own == -np.inf, running, own)  # nothing changes if a tile is blocked
 
-    def rule(one: Step) -> Expression | None:
-        power = made_by(ShiftedExp, one)
-        own = _of_tile(_largest(power)) if power else None
-        if not power or not own:
-            return None
-        return _less(power, wrong(own_or_running, own, _largest(power)))
-
-    return _in_tiles(step, trace, "rescale", rule)
+    for factor in _powers(step, "rescale"):
+        largest = _largest(factor)
+        own = replace(largest, parts=largest.parts[:1])
+        yield {step.name: _less(factor, wrong(own_or_running, own, largest))}, {}
 
 
-def _largest(power: ShiftedExp) -> Step:
-    """Return the step of the largest score, which is subtracted in a power."""
+def _largest(power: ShiftedExp) -> RunningMax:
+    """Return the largest score so far, which is subtracted in a power."""
     assert isinstance(power.shift, Finite)
-    assert isinstance(power.shift.operand, Step)
-    return power.shift.operand
+    largest = made_by(RunningMax, power.shift.operand)
+    assert largest is not None
+    return largest
 
 
 def _less(power: ShiftedExp, largest: Expression) -> Exp:
@@ -136,11 +115,8 @@ def _less(power: ShiftedExp, largest: Expression) -> Exp:
 
 @mistake("The largest score was not subtracted.", "Calculate {formula}.")
 def tile_maximum_not_subtracted(step: Step, trace: Trace) -> Changes:
-    def rule(one: Step) -> Expression | None:
-        power = made_by(ShiftedExp, one)
-        return power and Exp(power.operand, power.base, power.temperature)
-
-    return _in_tiles(step, trace, "P", rule)
+    for power in _powers(step, "P"):
+        yield {step.name: Exp(power.operand, power.base, power.temperature)}, {}
 
 
 @mistake(
@@ -148,26 +124,19 @@ def tile_maximum_not_subtracted(step: Step, trace: Trace) -> Changes:
     "Calculate {formula}.",
 )
 def tile_earlier_maximum(step: Step, trace: Trace) -> Changes:
-    def rule(one: Step) -> Expression | None:
-        power = made_by(ShiftedExp, one)
-        newest = made_by(RunningMax, _largest(power)) if power else None
-        if not power or not newest or not newest.parts[1:]:
-            return None
-        return _less(power, newest.parts[1])
-
-    return _in_tiles(step, trace, "P", rule)
+    for power in _powers(step, "P"):
+        before = _largest(power).parts[1:]  # in the first tile there is none, and nothing changes
+        yield {step.name: _less(power, before[0]) if before else power}, {}
 
 
 @mistake("What the earlier tiles gave was left out.", "Calculate {formula}.")
 def tile_earlier_left_out(step: Step, trace: Trace) -> Changes:
     """In the sum, in the output, or in both."""
-    for stems in ("l", "O", "l O"):
-        yield from _in_tiles(step, trace, stems, _new)
-
-
-def _new(step: Step) -> Expression | None:
-    node = made_of(step)
-    return node.right if isinstance(node, Add) and isinstance(node.left, Rescaled) else None
+    both = [one for one in (trace.steps.get(f"l{step.suffix}"), step) if one]
+    new = {one.name: one.operation.right for one in both if isinstance(one.operation, Add)}
+    if step.stem in ("l", "O") and step.suffix and step.name in new:
+        yield {step.name: new[step.name]}, {}
+        yield new, {}
 
 
 @mistake("The output was divided by the sum of the last tile.", "Calculate {formula}.")
@@ -185,18 +154,19 @@ def tile_not_divided(node: Averaged) -> Nodes:
     "O was divided by the sum so far already in this tile.", "Divide once, after the last tile."
 )
 def tile_divided_each(step: Step, trace: Trace) -> Changes:
-    """In a tile, in all or in all before the last; or in all, and then not again."""
+    """In a tile, and perhaps in all; in all before the last; or in all, and then not again."""
 
-    def rule(one: Step) -> Expression | None:
-        total = trace.steps.get(f"l{one.suffix}")
-        return total and Divide(made_of(one), total)
+    def divided(output: Step) -> Divide:
+        return Divide(made_of(output), trace.steps[f"l{output.suffix}"])
 
-    for change, words in _in_tiles(step, trace, "O", rule):
-        yield change, words
-        *earlier, last = (one for one in trace if one.name in change)
-        for averaged in (one for one in trace if isinstance(one.operation, Averaged) and earlier):
-            yield {one.name: change[one.name] for one in earlier}, words
-            yield {**change, averaged.name: last}, words
+    if step.stem == "O" and f"l{step.suffix}" in trace.steps:
+        yield {step.name: divided(step)}, {}
+    if isinstance(step.operation, Averaged):
+        *earlier, last = (one for one in trace if one.stem == "O" and one.suffix)
+        if earlier:
+            changes: dict[str, Expression] = {one.name: divided(one) for one in earlier}
+            yield changes, {}
+            yield {**changes, last.name: divided(last), step.name: last}, {}
 
 
 @mistake(

@@ -70,9 +70,13 @@ def mistakes_in(trace: Trace, place: Step) -> dict[str, list[MistakeInStep]]:
     alike = [one for one in layer if one.suffix and one.stem == place.stem]
     alike = alike if alike[1:] and alike[-1] is place else []
     for mistake in MISTAKES.values():
-        in_each = zip(*(mistake.changes(one, layer) for one in alike), strict=False)
-        in_all = ((dict(chain(*(one.items() for one, _ in each))), each[-1][1]) for each in in_each)
-        for change, words in (*mistake.changes(place, layer), *in_all):
+        in_each = [[*mistake.changes(one, layer)] for one in alike]
+        told = {frozenset(change) for changes in in_each for change, _ in changes}
+        ways = zip(*in_each, strict=False)
+        in_all = ((dict(chain(*(one.items() for one, _ in each))), each[-1][1]) for each in ways)
+        # Unless a rule changes all these steps itself, with words of its own.
+        others = (one for one in in_all if frozenset(one[0]) not in told)
+        for change, words in (*mistake.changes(place, layer), *others):
             one = MistakeInStep(mistake, place, change, words)
             mistakes.setdefault(mistake.id, []).append(one)
     return mistakes

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeAlias
 
-from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, KeyPath, collected, fail, refuse
+from attncli.core.errors import (
+    MAX_SHOWN_FAULTS,
+    Fault,
+    InputError,
+    KeyPath,
+    collected,
+    fail,
+    refuse,
+)
 from attncli.core.numbers.other_words import OTHER_WORDS, plain, way_out
 from attncli.core.numbers.written import (
     LARGEST_COUNT,
@@ -292,7 +301,13 @@ def vector(stack: str = "", broadcasts: bool = False, infinite: bool = False) ->
     def read(raw: object, path: KeyPath) -> Any:
         from attncli.core.numbers.matrices import to_vector, to_vectors
 
-        return to_vectors(raw, path) if stack else to_vector(raw, path, infinite)
+        try:
+            return to_vectors(raw, path) if stack else to_vector(raw, path, infinite)
+        except InputError:
+            if broadcasts:  # one number, of which an expression may have blanks
+                with suppress(InputError):
+                    return to_vector(to_number(raw, path), path, infinite)
+            raise
 
     kinds = STACKS[""] if stack else VECTOR
     return ArrayForm(read, kinds, axes=1, stack=stack, broadcasts=broadcasts)

@@ -391,7 +391,7 @@ class ProblemFields:
     enhance: bool | None = key(TRUTH, "whether co_attention also gives [a; ã; a − ã; a ⊙ ã]")
     form: str = key(
         choice(("naive", "absorbed")),
-        "latent: whether keys and values are made, or W_uk and W_uv absorbed elsewhere",
+        "latent: naive makes keys and values, absorbed multiplies queries by W_uk, results by W_uv",
         "naive",
         instead={"form: absorbed": "absorb attn_impl"},
     )
