@@ -275,3 +275,33 @@ def test_a_sentence_of_padding_alone_has_no_weights() -> None:
     trace = traced(problem(1, "gru", mask={"lengths": 0}))
     assert not trace["weights"].value.any()
     assert trace.warnings[0].startswith("every cell of masked_1 is blocked")
+
+
+@pytest.mark.parametrize("cell", GATES)
+@pytest.mark.parametrize("attends", ["after", "before"])
+def test_a_new_problem_computes_and_is_different_at_each_time(
+    cell: str, attends: str, attn: Attn, tmp_path: Path
+) -> None:
+    options = ("--kind", "encoder_decoder", "--cell", cell, "--attends", attends)
+    (tmp_path / "new.yaml").write_text(attn("new", *options).out)
+    trace = attncli.compute(attncli.load(tmp_path / "new.yaml"))
+    rows = trace["weights"].value
+    assert len(np.unique(rows.round(6), axis=0)) == len(rows)
+    assert rows.min() >= 0.01
+
+
+def test_words_of_papers_mean_steps(attn: Attn) -> None:
+    """A gate of both networks, and α and e for weights and scores."""
+    sample = ROOT / "sample_inputs" / "encoder_decoder_lstm.yaml"
+    for word, names in {
+        "f_1": ["encoder.f_1", "decoder.f_1"],
+        "decoder_c_1": ["decoder.c_1"],
+        "α_1": ["weights_1"],
+        "e_1": ["scores_1"],
+        "f_2": ["encoder.f_2"],
+    }.items():
+        shown = json.loads(attn("compute", sample, "--only", word, "-f", "json").out)["steps"]
+        assert [*shown] == names
+    for cell, read_as in (("0.70", "encoder.c"), ("0.52", "decoder.c"), ("0.18", "context")):
+        report = attncli.check(attncli.load(sample), {"c_1": [cell]})
+        assert (report.verdict, *report.said) == ("correct", f"c is read as {read_as}.")

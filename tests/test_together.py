@@ -94,7 +94,7 @@ def test_a_stream_has_the_numbers_formulas_and_warnings_of_each_problem(tmp_path
             ), line
             assert a.value.tobytes() == b.value.tobytes(), (line, a.name)
             assert not a.value.flags.writeable
-    assert joined > len(lines) // 5
+    assert joined > len(lines) // 10  # a problem that waits for no other ends a group
 
 
 FORMATS = ["json", "csv", "tidy", "yaml", "table", "markdown", "latex", "html", "numpy"]

@@ -70,7 +70,7 @@ class Student:
             context, weights = self.attend(t, query, found, words)
             if self.keys["attends"] == "before":
                 s, c = self.cell("decoder", t, word, s, c, context)
-            pair = [s, context] if self.wrong == "joined_in_other_order" else [context, s]
+            pair = [s, context] if self.wrong == "joined_in_wrong_order" else [context, s]
             net = np.array(self.keys["W_c"]) @ np.concatenate(pair)
             results.append(self.note(f"attentional_{t}", np.tanh(net)))
             rows.append(weights)
@@ -105,7 +105,7 @@ class Student:
         gate = {}
         for key in {"lstm": "figo", "gru": "rz"}[kind]:
             net = self.net(name, f"_{key}", x, h, context)
-            is_tanh = key == "g" and wrong != "candidate_by_sigmoid"
+            is_tanh = key == "g" and wrong != "sigmoid_for_tanh"
             if wrong == "gate_by_tanh" and (name, t, key) == ("encoder", 1, "f"):
                 is_tanh = True
             gate[key] = self.note(
@@ -119,7 +119,7 @@ class Student:
         f = 1 if wrong == "forget_gate_left_out" else f
         i = 1 if wrong == "input_gate_left_out" else i
         c = self.note(f"{name}.c_{t}", f * c + i * gate["g"])
-        shown = c if wrong == "state_without_tanh" else np.tanh(c)
+        shown = c if wrong == "tanh_missing" else np.tanh(c)
         return self.note(f"{letter}_{t}", gate["o"] * shown), c
 
     def mixed(
@@ -135,7 +135,7 @@ class Student:
             net = self.net(name, "_n", x, np.zeros(2), context)
             matrix = "W_n" if wrong == "weights_of_gate_exchanged" else "U_n"
             net = net + r * (np.array(self.keys[name][matrix]) @ h)
-        is_tanh = wrong != "candidate_by_sigmoid"
+        is_tanh = wrong != "sigmoid_for_tanh"
         n = self.note(f"{name}.n_{t}", np.tanh(net) if is_tanh else 1 / (1 + np.exp(-net)))
         z = 1 - z if wrong == "update_gate_reversed" else z
         return (1 - z) * n + z * h

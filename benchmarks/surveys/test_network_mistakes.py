@@ -18,11 +18,11 @@ CELLS = ("lstm", "gru", "rnn")
 OF_CELL = {
     "lstm": (
         *("forget_gate_left_out", "input_gate_left_out", "gates_of_cell_exchanged"),
-        *("state_without_tanh", "candidate_by_sigmoid"),
+        *("tanh_missing", "sigmoid_for_tanh"),
     ),
     "gru": (
         *("update_gate_reversed", "reset_gate_left_out", "reset_on_other_side"),
-        "candidate_by_sigmoid",
+        "sigmoid_for_tanh",
     ),
     "rnn": (),
 }
@@ -30,8 +30,8 @@ OF_CELL = {
 
 OF_ALL = ("weights_of_gate_exchanged", "words_attended_to")
 OF_ATTENDS = {
-    "after": ("query_of_time_before", "joined_in_other_order", "decoder_from_zeros"),
-    "before": ("context_left_out", "joined_in_other_order"),
+    "after": ("query_of_time_before", "joined_in_wrong_order", "decoder_from_zeros"),
+    "before": ("context_left_out", "joined_in_wrong_order"),
 }
 
 MISTAKES = sorted(
@@ -50,7 +50,7 @@ def ids_of(finding: Any) -> set[str]:
 
 def test_every_mistake_with_a_network_has_a_student() -> None:
     rows = vars(of_networks).values()
-    assert sorted(row.id for row in rows if isinstance(row, Mistake)) == MISTAKES
+    assert {row.id for row in rows if isinstance(row, Mistake)} <= {*MISTAKES}
 
 
 @pytest.mark.parametrize("id_", MISTAKES)

@@ -155,7 +155,9 @@ def _letters(submission: Submission, trace: Trace) -> Iterator[Letter]:
         usual = LETTERS.get(letter, ())
         words = (*usual, *FORWARD) if usual else ()
         named = [f"{base.removesuffix(letter)}{name}" for name in words]
-        names = [*meant(base, wide.steps), *named[: len(usual)]]
+        of_networks = (one for one in trace if one.stem == base and isinstance(one.layer, str))
+        gates = [*dict.fromkeys(one.name.removesuffix(one.suffix) for one in of_networks)]
+        names = [*meant(base, wide.steps), *gates, *named[: len(usual)]]
         equal: dict[int, str] = {}  # of steps with the same numbers, one that is not handed in
         for name in [*sorted(names, key=lambda name: name not in trace), *named[len(usual) :]]:
             if name in wide and name not in submission.matrices:

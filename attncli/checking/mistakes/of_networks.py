@@ -17,11 +17,10 @@ from attncli.checking.mistakes.mistake import (
     mistake,
     put,
 )
-from attncli.core.attention.norms_and_activations import Gate
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.tape.backward_operations import Hadamard
 from attncli.core.tape.evaluation import array_of, transform, walk
-from attncli.core.tape.operations import Add, MatVec, Scale, Stacked, Tanh
+from attncli.core.tape.operations import Add, MatVec, Scale
 from attncli.core.tape.step import Operation, Step
 
 Rule = Callable[[Step, Trace], Nodes]
@@ -75,13 +74,6 @@ def gates_of_cell_exchanged(step: Step, trace: Trace) -> Nodes:
             yield Add(Hadamard(i, cell), Hadamard(f, candidate))
 
 
-@in_steps(STATES, "tanh of the cell was left out.")
-def state_without_tanh(step: Step, trace: Trace) -> Nodes:
-    match step.operation:
-        case Hadamard(left=gate, right=Tanh(operand=cell)):
-            yield Hadamard(gate, cell)
-
-
 @in_steps(
     STATES, "z and 1 − z were exchanged.", "Calculate {formula}: where z is 1, the state stays."
 )
@@ -107,12 +99,6 @@ def reset_on_other_side(step: Step, trace: Trace) -> Nodes:
                 yield put(made_of(step), node, Hadamard(r, MatVec(u, state)))
             case Hadamard(left=r, right=MatVec(matrix=u, vectors=state)):
                 yield put(made_of(step), node, MatVec(u, Hadamard(r, state)))
-
-
-@in_steps(("g", "n"), "The sigmoid σ was taken, not tanh.", "A candidate is {formula}.")
-def candidate_by_sigmoid(step: Step, trace: Trace) -> Nodes:
-    if isinstance(step.operation, Tanh):
-        yield Gate(step.operation.operand)
 
 
 @in_steps(GATES, "W was multiplied by the state before, and U by the input.")
@@ -161,10 +147,3 @@ def query_of_time_before(step: Step, trace: Trace) -> Nodes:
     if trace.problem.attends == "after":
         before = trace[f"s_{int(step.suffix[1:]) - 1}"]
         yield transform(made_of(step), lambda x: before if x.stem == "s" else x)
-
-
-@in_steps(("attentional",), "The state and what was found changed places.")
-def joined_in_other_order(step: Step, trace: Trace) -> Nodes:
-    for node in walk(made_of(step)):
-        if isinstance(node, Stacked):
-            yield put(made_of(step), node, Stacked(node.parts[::-1]))

@@ -52,7 +52,7 @@ def encoder_decoder(tape: Tape, problem: Problem) -> None:
     for t in range(1, problem.sizes["m"] + 1):
         encoder.head(t, problem.memory_tokens)
         states.append(encoder.step(t, Row(source, t - 1), states[-1]))
-    tape.group = "encoder"
+    tape.group = "decoder"
     h = tape.record("H", Below(tuple(state for state, *_ in states[1:])), ("key", "feature"))
     x = put(tape, problem, "X", ("query", "model"))
     state = decoder.begin(states[-1])

@@ -13,7 +13,7 @@ from attncli.core.problem.kinds import TEXT_KEYS
 AnyProblem = TypeVar("AnyProblem")
 """The class `Problem`, whose module imports this one."""
 
-MAX_FORMS = 64
+MAX_FORMS = 128
 """Maximum number of forms of problems that are remembered; then all are forgotten. Chosen."""
 
 

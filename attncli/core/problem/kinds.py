@@ -68,6 +68,10 @@ class Kind(Record):
     masks: tuple[str, ...] = ()  # the forms of masks that it takes, if not all
 
     @property
+    def has_layers(self) -> bool:
+        return "layers" in self.options
+
+    @property
     def all_shapes(self) -> Shapes:
         """The shapes of its matrices, with those of every variant."""
         of_variants = self.variants[1].values() if self.variants else ()
@@ -231,6 +235,7 @@ KINDS: dict[str, Kind] = {
         {**SELF, **DIFFERENTIAL},
         (*ATTENTION, "past"),
         start=("X", "W_q", "W_k", "W_v"),
+        pairs=(("gate", "X"),),
         source="X",
         axes=AXES,
         implied=(
@@ -246,6 +251,7 @@ KINDS: dict[str, Kind] = {
         ATTENTION,
         start=("X", "memory", "W_q", "W_k", "W_v"),
         implied=_without_projections("d_memory"),
+        pairs=(("gate", "X"),),
         source="memory",
         axes=AXES,
     ),
@@ -255,6 +261,7 @@ KINDS: dict[str, Kind] = {
         {key: shape for key, shape in SELF.items() if key not in (*MASKING, "scores")},
         (*(key for key in ATTENTION if key not in NOT_OF_DECODE), "past"),
         start=("X", "W_q", "W_k", "W_v"),
+        pairs=(("gate", "X"),),
         source="X",
         implied=(
             *(Implied("m", "n", unless=(key,)) for key in ("K", "V")),
@@ -317,6 +324,10 @@ KINDS: dict[str, Kind] = {
         },
         (*LAYER_OPTIONS, *BACKWARD, "tokens_as", *LANGUAGE, "layers"),
         start=("X", "W_q", "W_k", "W_v", "W_o", "W_1", "W_2"),
+        pairs=(
+            *((key, "W_1") for key in ("b_1", "W_2", "b_2", "W_3", "b_3", "activation")),
+            *(("gain_2", "W_1"), ("shift_2", "W_1"), ("W_1", "W_2"), ("b_3", "W_3")),
+        ),
         source="X",
         axes=AXES,
         implied=(Implied("m", "n"), *_without_projections("d_model")[:-1], ATTENDED),

@@ -66,7 +66,7 @@ HINTS = {
 
 def _read(raw: object, path: KeyPath) -> Any:
     for part in raw if isinstance(raw, Mapping) else ():
-        if hint := next((hint for word, hint in HINTS.items() if part.startswith(word)), ""):
+        if hint := next((hint for word, hint in HINTS.items() if str(part).startswith(word)), ""):
             raise fail(f"unknown key {part} in {dotted(path)}", *path, part, hint=hint)
     return OF_PARTS.read(raw, path)
 

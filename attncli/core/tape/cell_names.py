@@ -285,7 +285,9 @@ def _any_step(inputs: frozenset[str]) -> re.Pattern[str]:
     names = chain(ALIASES, *ALIASES.values(), OTHERS, inputs)
     known = "|".join(re.escape(_plain(name)) for name in names)
     parts = "net|score|gate|differential|normalize|qknorm|past|positions|embedding|finalnorm"
-    return re.compile(rf"(d|new)?({parts}|[wub])?({known})(x|memory|q|kv|k|final|context|\d)*")
+    return re.compile(
+        rf"(d|new)?({parts}|(en|de)coder|[wub])?({known})(x|memory|q|kv|k|final|context|\d)*"
+    )
 
 
 def has_time(name: str) -> bool:
