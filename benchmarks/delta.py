@@ -22,7 +22,7 @@ from onnx.reference.ops import op_linear_attention
 from transformers.models.qwen3_next import modeling_qwen3_next
 
 RECORDED = Path(__file__).parent.parent / "tests" / "recorded"
-NODE_TESTS = RECORDED.parent / "dumps" / "onnx_linear_attention.npz"
+NODE_TESTS = RECORDED / "delta_onnx_node_tests.npz"
 
 HEADS = ((1, 1), (2, 2), (4, 2), (4, 1))
 """The heads of queries, and those of keys and values."""

@@ -22,7 +22,7 @@ RECORDED = Path(__file__).parent / "recorded"
 PROBLEMS = RECORDED / "delta_problems.jsonl"
 """Random problems: `python -m benchmarks.surveys.delta --record`."""
 
-NODE_TESTS = np.load(RECORDED.parent / "dumps" / "onnx_linear_attention.npz")
+NODE_TESTS = np.load(RECORDED / "delta_onnx_node_tests.npz")
 """ONNX's node tests of LinearAttention, as they are: `python -m benchmarks.delta`."""
 
 RULES = st.sampled_from(["linear", "gated", "delta", "gated_delta"])
@@ -211,6 +211,14 @@ def test_gradients_of_rates_are_steps() -> None:
         "d_alpha = (d_decayed_1 ⊙ S_0 summed over key features"
     )
     assert trace["d_decayed_2"].formula == "d_decayed_2 = k_2ᵀ d_read_2 + d_S_2"
+
+
+@pytest.mark.parametrize("sample", ["delta", "delta_gated"])
+def test_rates_are_explained_by_the_names_in_formulas(sample: str, attn: Attn) -> None:
+    """`beta_2` is an other name of shift_2, the vector of a norm, where there is no beta."""
+    result = attn("explain", f"sample_inputs/{sample}.yaml", "beta_2")
+    assert result.err == ""
+    assert "beta[love, 1] = " in result.out
 
 
 REFUSED: list[tuple[Keys, str]] = [

@@ -190,6 +190,7 @@ def test_no_letter_or_digit_is_lost(notations: dict[str, Formula]) -> None:
         read = "".join(tree.itertext())
         # A derivative d_Q is ∂L/∂Q there; d_k is a size.
         written = re.sub(r"\bd_(?!(?:[kvq]|model)\b)", "L", shown).replace("delta", "δ")
+        written = written.replace("alpha", "α").replace("beta", "β").replace("lambda", "λ")
         written = written.replace("²", "2").replace("_", "")
         letters = Counter(re.findall(r"[^\W_ᵀ]", written))
         assert Counter(re.findall(r"[^\W_ᵀ]", read)) == letters, shown

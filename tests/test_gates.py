@@ -149,7 +149,7 @@ def test_what_does_not_fit_is_refused(change: Keys, message: str) -> None:
 
 def test_a_gate_needs_x() -> None:
     given_: Keys = {"Q": [[1, 0]], "K": [[1, 0]], "V": [[1, 0]], "gate": {"W": [[1], [1]]}}
-    with pytest.raises(attncli.InputError, match="gate is made from X, which is left out"):
+    with pytest.raises(attncli.InputError, match="gate has no use without X"):
         attncli.Problem(**given_)
 
 

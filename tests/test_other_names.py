@@ -12,8 +12,9 @@ import pytest
 import attncli
 from attncli.core.errors import InputError
 from attncli.core.numbers.other_words import HINTS, NOT_CALCULATED
-from attncli.core.problem.key_values import RECIPROCALS, WITHOUT_KEY, hint_for, key_of, with_keys
+from attncli.core.problem.key_values import WITHOUT_KEY, hint_for, key_of, with_keys
 from attncli.core.problem.keys import KEYS
+from attncli.core.problem.misfits import RECIPROCALS
 from attncli.core.text.strings import near_words
 from attncli.reading.load import Overrides, load_all
 from tests.conftest import Attn, cases, table

@@ -166,7 +166,7 @@ layers:
     ("text", "place", "message"),
     [
         (f"{LAYERS}    W_2: [[1, 0, 1]]\n", "7:5", "layer 2: W_2 has 1 row, but W_1 has 2 columns"),
-        (LAYERS, "6:5", "layer 2: W_1 needs W_2"),
+        (LAYERS, "6:5", "layer 2: W_1 has no use without W_2"),
         (f"{LAYERS}    W2: [[1, 0], [0, 1]]\n    gain: 1\n", "8:5", "unknown key gain in layers"),
         (f"{BLOCK}activation: swiglu\n", "5:1", "swiglu needs W_3"),
         (f"{BLOCK}activation: tanh\n", "5:1", "activation tanh has no use in kind transformer"),

@@ -140,7 +140,7 @@ class Projections:
 
 
 def _projections(trace: Trace) -> Iterator[tuple[Expression, Expression]]:
-    """Yield the two factors of each product of matrices that sums over features.
+    """Yield the two factors of each product with a matrix of the problem that sums over features.
 
     >>> from attncli import Problem, compute
     >>> [step.key for step, _ in _projections(compute(Problem(X=[[1, 2]], W_q=[[1, 0], [0, 1]])))]
@@ -154,8 +154,14 @@ def _projections(trace: Trace) -> Iterator[tuple[Expression, Expression]]:
                 left, right = node.vectors, Transposed(node.matrix)
             else:
                 continue
-            if not step.backward and not TOKEN_AXES & {left.trailing[-1], right.trailing[-1]}:
+            is_over_tokens = TOKEN_AXES & {left.trailing[-1], right.trailing[-1]}
+            if not step.backward and not is_over_tokens and any(map(_is_given, (left, right))):
                 yield left, right
+
+
+def _is_given(factor: Expression) -> bool:
+    matrix = factor.operand if isinstance(factor, Transposed) else factor
+    return isinstance(matrix, Step) and matrix.operation is None
 
 
 class Drawing:

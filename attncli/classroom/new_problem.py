@@ -98,9 +98,7 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     kind = KINDS[values["kind"]]
     values |= kind.variant_of(values)
     values["kv_heads"] = values["kv_heads"] or values["heads"]
-    has_score = "score" in kind.keys
-    asked_for = options.get("score", kind.score) if has_score else kind.score
-    score = values["score"] = _with_defaults(asked_for, kind)
+    score = values["score"] = _with_defaults(options.get("score", kind.score), kind)
 
     shapes = shapes_of(kind, values)
     wanted = [*kind.needs, *kind.start, *(["W_o"] if values["heads"] > 1 else [])]
@@ -123,7 +121,7 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     notes = f"{kind.meaning} where the mask allows it" if options.get("mask") else kind.meaning
     keyed = {"title": " ".join(values["tokens"]), "notes": notes, **options}
     keyed |= {"kind": values["kind"], "tokens": list(values["tokens"])}
-    keyed |= {"score": score} if has_score else {}
+    keyed |= {"score": score} if "score" in kind.keys else {}
     if "memory" in keys:
         keyed["memory_tokens"] = list(values["memory_tokens"])
     keyed |= {"gate": {}} if of_gate else {}  # in place of the word for it
@@ -147,6 +145,8 @@ def _of_gate(options: Mapping[str, Any], kind: str) -> Shapes:
 
 def _with_defaults(score: object, kind: Kind) -> dict[str, Any]:
     """Return the mapping of a score function, with its parameters that have a default."""
+    if "score" not in kind.keys:
+        return {"name": kind.score}
     raw = {"name": kind.score} | score if isinstance(score, dict) else {"name": score}
     name = choice(SCORES).read(raw["name"], ("score",))
     defaults = {p.name: p.default for p in SCORES[name].parameters if p.default is not None}
@@ -177,7 +177,7 @@ def _sizes(
             raise fail(f"{message}: {where}", name, hint=f"leave out {first} or {name}")
     if kind.single is not None:
         bound[kind.single[0]] = ("", 1)
-    bound |= {rule.letter: ("", 1) for rule in kind.implied if rule.or_one}
+    bound |= {rule.origin: ("", 1) for rule in kind.implied if rule.or_one}
     _, wide = bound.setdefault(leader(of_x), ("", WIDE))
     for letter in ("d_memory", "d_out"):
         bound.setdefault(leader(letter), ("", wide))
@@ -330,10 +330,9 @@ def small_flaws(trace: Trace) -> int:
 
     These are rows with a weight that is hardly seen, equal rows of weights, tokens that are equal
     or zeros, equal columns of a projection, columns of zeros in it, in queries, keys and values,
-    outputs that are 0, and steps of a later time.
+    and steps of a later time that are 0.
     """
     count = sum(not step.array.any() for step in trace if step.suffix not in ("", "_1"))
-    count += int((~trace.last.array.any(axis=-1)).sum())
     for head in _heads(trace):
         least, _, several = _extent(head)
         count += int((several & (least < MIN_WEIGHT)).sum()) + _repeated(head.round(6))

@@ -27,6 +27,10 @@ from benchmarks.oracles.homework import draw
 from benchmarks.oracles.recurrent_student import draw_network
 from benchmarks.oracles.recurrent_student import work as work_network
 from benchmarks.oracles.students import RIGHT, ImpossibleError, Known, Paper, Wrong, together
+from benchmarks.surveys import test_delta_mistakes as of_delta
+from benchmarks.surveys import test_differential_mistakes as of_differential
+from benchmarks.surveys import test_network_mistakes as of_networks
+from benchmarks.surveys import test_tile_mistakes as of_tiles
 from benchmarks.surveys.test_block_mistakes import CASES as OF_BLOCKS
 from benchmarks.surveys.test_cache_mistakes import CASES as OF_CACHES
 from benchmarks.surveys.test_gate_mistakes import CASES as OF_GATES
@@ -380,7 +384,10 @@ OF_NETWORKS = ("state_instead_of_context", "previous_state_as_query", "start_sta
 
 def test_every_mistake_has_a_student() -> None:
     elsewhere = {*OF_GRADIENTS, *OF_CACHES, *OF_POSITIONS, *OF_BLOCKS, *OF_GATES}
-    elsewhere |= {id_ for id_, _, _ in OF_LATENT.values()}
+    elsewhere |= {id_ for id_, _, _ in OF_LATENT.values()} | {*of_networks.MISTAKES}
+    for one in (of_tiles, of_differential):
+        elsewhere |= {*one.FIRST_WRONG, one.BACKWARD}
+    elsewhere |= {*of_delta.CASES}
     assert set(CASES) | set(OTHER_SHAPES) | set(OF_NETWORKS) | elsewhere == set(MISTAKES)
 
 

@@ -18,17 +18,14 @@ FORMULA = "Calculate {formula}."
 
 
 def mistake_at_a_time(sentence: str, advice: str, stem: str) -> Callable[[Rule], Mistake]:
-    """Return a decorator for a mistake in the steps of a stem: at one time, or at all of them."""
+    """Return a decorator for a mistake in the step of a stem at one time."""
 
     def decorated(rule: Rule) -> Mistake:
         def changes(step: Step, trace: Trace) -> Changes:
-            every = [one for one in trace if one.stem == stem and not one.backward]
-            if trace.problem.kind != "delta" or step.stem != stem or not step.suffix:
-                return
-            if change := rule(step):
-                yield change, {}
-            if step is every[0]:
-                yield dict(pair for one in every for pair in rule(one).items()), {}
+            if trace.problem.kind == "delta" and step.stem == stem and not step.backward:
+                change = rule(step)
+                if any(new is not made_of(trace[name]) for name, new in change.items()):
+                    yield change, {}
 
         changes.__name__ = rule.__name__
         return mistake(sentence, advice)(changes)

@@ -30,6 +30,7 @@ SWAPPED = {"swapped_q_k": ("Q", "K"), "swapped_k_v": ("K", "V"), "swapped_q_v": 
 
 ALIKE = (
     *({"key_not_transposed", "step_transposed"}, {"scores_transposed", "swapped_q_k"}),
+    {"key_and_value_exchanged", "step_transposed"},
     *({"wrong_weight_matrix", swapped} for swapped in SWAPPED),
 )
 """Pairs of mistakes that are one and the same if they give the same numbers."""

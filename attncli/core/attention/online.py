@@ -13,7 +13,7 @@ from functools import reduce
 
 import numpy as np
 
-from attncli.core.arithmetic.elements import Array, are_elements, because
+from attncli.core.arithmetic.elements import Array, are_elements, filled
 from attncli.core.attention.normalizers import Unblocked
 from attncli.core.attention.parameters import Normalize
 from attncli.core.attention.scores import RepeatHeads
@@ -47,8 +47,7 @@ class RunningMax(Together):
         if not are_elements(scores):
             return reduce(np.maximum, before, scores.max(axis=-1, keepdims=True))
         line = joined([*before, scores], -1)
-        largest = np.take_along_axis(line, line.argmax(axis=-1, keepdims=True), -1)
-        return because(largest, line, "{largest} is {which} of {all}", None, -1)[..., :1]
+        return filled((*line.shape[:-1], 1), lambda at: line[at].largest(line[at[:-1]]))
 
     def notation(self, columns: bool) -> tree.Formula:
         scores, *before = self.notations(columns)

@@ -192,6 +192,8 @@ class FormulaOf(Record):
         plain = any(isinstance(operand, Constant) for operand in term.operands)
         if term.op == "*" and self.columns and not plain:
             operands.reverse()
+        if len(operands) > max(self.most, 2 * self.ends):
+            operands[self.ends : -self.ends] = [tree.Omitted(len(operands) - 2 * self.ends)]
         return NODES[term.op](*operands)
 
     def _sum(self, parts: Sequence[tuple[bool, Term]]) -> tree.Formula:
@@ -256,4 +258,5 @@ NODES: dict[str, Callable[..., tree.Formula]] = {
     "tanh": lambda x: tree.Call("tanh", (x,)),
     "erf": lambda x: tree.Call("erf", (x,)),
     "at_least_zero": lambda x: tree.Call("max", (x, tree.Number("0"))),
+    "max": lambda *x: tree.Call("max", x),
 }

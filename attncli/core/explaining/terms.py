@@ -51,6 +51,10 @@ class Term(Element):
     sqrt = _function("sqrt")
     erf = _function("erf")
 
+    def largest(self, line: Sequence[Term]) -> Term:
+        """Return the largest of a line, of which it is the first."""
+        return Made("max", *line) if len(line) > 1 else self
+
     def called(self, symbol: str) -> Term:
         return Named(self, symbol)
 
@@ -103,7 +107,7 @@ class Constant(Term):
 
 
 class Made(Term):
-    """One of + - * / ^ of two terms, or a function of one."""
+    """One of + - * / ^ of two terms, or a function of one or more."""
 
     __slots__ = ("op", "operands")
 
@@ -308,6 +312,7 @@ TERM_OPERATIONS: dict[str, Callable[..., float]] = OPERATORS | {
     "negative": operator.neg,
     "square": lambda x: x * x,
     "at_least_zero": lambda x: max(x, 0.0),
+    "max": max,
     "exp": math.exp,
     "ln": lambda x: math.log(x) if x else -math.inf,
     "tanh": math.tanh,

@@ -36,6 +36,8 @@ GREEK = {
     "Φ": r"\Phi",
     "gate′": r"\mathrm{gate}'",
     "Σ": r"\Sigma",
+    "alpha": r"\alpha",
+    "beta": r"\beta",
     "delta": r"\delta",
     "lambda": r"\lambda",
     "phi": r"\phi",
@@ -274,5 +276,5 @@ def digits(number: tree.Number) -> str:
 
 
 def _letters(name: str) -> str:
-    shown = {"delta": "δ", "lambda": "λ"}.get(name) or _escaped(name)
+    shown = {"alpha": "α", "beta": "β", "delta": "δ", "lambda": "λ"}.get(name) or _escaped(name)
     return f"<mn>{name}</mn>" if name.isdigit() else f"<mi>{shown}</mi>"

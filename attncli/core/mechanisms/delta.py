@@ -125,7 +125,13 @@ class Faded(Hadamard):
         yield self.left, Hadamard(upstream, self.right)
         yield self.right, Faded(self.left, upstream)
 
+    @property
+    def is_single(self) -> bool:
+        return len(self.left.trailing) == 1
+
     def notation(self, columns: bool) -> tree.Formula:
         """`alpha_1 S_0`, or `alpha_1ᵀ ⊙ S_0`."""
-        is_column = len(self.left.trailing) > 1
-        return tree.Times(self.notations(columns), " ⊙ " if is_column else " ")
+        return tree.Times(self.notations(columns), " " if self.is_single else " ⊙ ")
+
+    def layout(self, columns: bool) -> tuple[Expression | str, ...]:
+        return (self.left, "·" if self.is_single else "⊙", self.right)

@@ -209,7 +209,9 @@ def find(name: str, trace: Trace) -> tuple[Trace, Cells]:
     """
     from attncli.core.tape.find_cells import find_cells
 
-    name = with_key(name, trace.called)
+    rows_of = name.rpartition("_")[0]  # as beta_2, which else is a vector of a norm
+    if rows_of not in trace.steps and rows_of not in trace.inputs:
+        name = with_key(name, trace.called)
     try:
         return trace, find_cells(name, trace.steps, trace.inputs, trace.added)
     except InputError:

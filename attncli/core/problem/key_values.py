@@ -1,7 +1,6 @@
-"""What was written, key by key: other names, values, defaults, and what does not go together.
+"""What was written, key by key: other names, values and defaults.
 
-Faults are of keys under wrong names, of values that cannot be read, of keys that have no use or are
-missing, and of open cells.
+Faults are of keys under wrong names, of values that cannot be read, and of open cells.
 """
 
 from __future__ import annotations
@@ -9,23 +8,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain, groupby
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from attncli.core.attention.masks import MASKS
 from attncli.core.attention.scores import SCORES
 from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, refuse
-from attncli.core.formulas.tree import Formula
 from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.matrices import as_raw, block_rows
 from attncli.core.numbers.other_words import HINTS, OTHER_WORDS
 from attncli.core.numbers.written import dotted, is_open, name_of
-from attncli.core.problem import networks
 from attncli.core.problem.keys import KEYS, WITH_PARTS
-from attncli.core.problem.kinds import KINDS, REPLACES, Kind
+from attncli.core.problem.kinds import KINDS
 from attncli.core.problem.shapes import heads_of
-from attncli.core.problem.values import OF_TARGET, feed_forward_activations
 from attncli.core.records import EMPTY
 from attncli.core.text.strings import OF_LAYER, called_by, did_you_mean, regex, visible
 
@@ -246,195 +241,8 @@ def is_small(raw: object) -> bool:
     return size <= MAX_KEPT_AS_WRITTEN
 
 
-RECIPROCALS = {
-    **dict.fromkeys(("sqrt(d_k)", "√d_k", "√(d_k)", "d_k^0.5", "d_k^(1/2)"), "1/sqrt(d_k)"),
-    "sqrt(d_model)": "1/sqrt(d_model)",
-    "d_k": "1/d_k",
-}
-"""The divisors of scores in textbooks, with the scale that divides by them."""
-
-PRODUCTS = ("dot", "scaled_dot", "general")
-"""Score functions whose scores grow with d_k: a scale that multiplies by √d_k is a slip."""
-
 MAX_NAMED_CELLS = 6
 """Maximum number of open cells that are named one by one; of more, each matrix is counted."""
-
-
-def misused(keys: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]:
-    """Yield a fault for each key that has no use in this kind, excludes another, or is missing."""
-    name = values["kind"]
-    kind = KINDS[name]
-    known = kind.keys
-    for key in (key for key in keys if key not in known):
-        fitting = [name for name, other in KINDS.items() if key in other.keys]
-        hint = f"it is for kind: {' or '.join(fitting)}" if fitting else ""
-        yield Fault(f"{key} has no use in kind {name}", (key,), hint)
-    for direct in [direct for direct in REPLACES if direct in keys]:
-        for key in filter(keys.__contains__, REPLACES[direct]):
-            message = f"{direct} is given, so {key} has no use"
-            hint = f"leave out {key} or {direct}"
-            yield Fault(message, (key,), hint, related=(direct,))
-    yield from _misfits(keys, name, values)
-    for key in kind.needs:
-        if key not in keys:
-            yield Fault(f"kind {name} needs {key}", ("kind",), KEYS[key].meaning)
-    if "learning_rate" in keys and "gradient" not in keys:
-        message = "learning_rate has no use without gradient"
-        yield Fault(message, ("learning_rate",), "write gradient: sum", needs="values")
-    for key, origin, *others in kind.source_groups:
-        if not any(name in keys for name in (key, origin, *others)):
-            hint = f"{key} is made from {origin}; write {origin}: [[1, 0], [0, 1]]"
-            yield Fault(f"there is neither {origin} nor {key}", (), hint)
-            return
-
-
-def _misfits(keys: Collection[str], name: str, values: Mapping[str, Any]) -> Iterator[Fault]:
-    """Yield a fault for each part of an option without use, and a slip in `scale`."""
-    if name == "transformer":
-        yield from _misfits_of_transformer(keys, values)
-    if name == "encoder_decoder":
-        yield from networks.misfits(keys, values)
-    kind = KINDS[name]
-    yield from _faults_of(_tests_of_kind(keys, kind, values))
-    fitting = [form for form, row in MASKS.items() if kind.takes_mask(form, row.by_position)]
-    for form in values["mask"]:
-        if form in MASKS and form not in fitting:
-            message = f"the mask {form} has no use in kind {name}"
-            verb = "have" if fitting[1:] else "has"
-            yield Fault(message, ("mask", form), f"{', '.join(fitting)} {verb}")
-    yield from _misfits_of_normalizer(keys, name, values["normalize"])
-    if values["weights_as"] == "out_in" and values["tokens_as"] == "columns":
-        message = "tokens_as: columns has weights of (out, in), so weights_as: out_in has no use"
-        yield Fault(message, ("weights_as",), "leave one of them out", related=("tokens_as",))
-    if "gate" in keys and not {"X", "layers", "embedding"} & {*keys}:
-        hint = "write X, or leave out gate"
-        yield Fault("gate is made from X, which is left out", ("gate",), hint, needs="values")
-    expressions = "when" in values["mask"] or isinstance(values.get("bias"), Formula)
-    if "document" in keys and not expressions and name != "transformer":  # a layer may use it
-        message = "document has no use without a condition of the mask, or a bias, that has it"
-        hint = "write mask: {when: document[i] == document[j]}"
-        yield Fault(message, ("document",), hint, needs="values")
-    scale = values["scale"]
-    right = RECIPROCALS.get(scale.replace(" ", ""))
-    if right and values["score"]["name"] in PRODUCTS:
-        message = f"scale is what scores are multiplied by, and {scale} makes products larger"
-        hint = f"write scale: {right}; to multiply all the same, write 1*{scale}"
-        yield Fault(message, ("scale",), hint, needs="values")
-
-
-def _misfits_of_normalizer(
-    keys: Collection[str], name: str, settings: Mapping[str, Any]
-) -> Iterator[Fault]:
-    axes = KINDS[name].axes
-    axis = settings.get("axis", axes[0])
-    if axis not in axes:
-        message = f"normalize.axis has no use in kind {name}"
-        yield Fault(message, ("normalize", "axis"), "leave it out")
-    is_usual = (settings["name"], axis) == ("softmax", "keys") and "sink" not in settings
-    if "online" in keys and not is_usual:
-        message, hint = "online is softmax over the keys, without a sink", "leave out online"
-        yield Fault(message, ("online",), hint, related=("normalize",), needs="values")
-
-
-OF_FEED_FORWARD = ("b_1", "W_2", "b_2", "W_3", "b_3", "activation", "gain_2", "shift_2")
-"""The keys that need W_1."""
-
-
-def _misfits_of_transformer(keys: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]:
-    """Yield a fault for each key of a transformer that is missing, or has no use beside others."""
-    embedding = values["embedding"]
-    if "X" not in keys and not ("table" in embedding and values["tokens"]):
-        hint = "write embedding: {vocabulary: […], table: [[…]]} and tokens, or X: [[1, 0], [0, 1]]"
-        missing = "tokens" if "table" in embedding else "embedding"
-        yield Fault(f"there is neither X nor {missing}", (), hint, needs="values")
-    of_layer = () if values["layers"] else _tests_of_layer(keys, values)
-    yield from _faults_of((*_tests_after_layers(keys, values), *of_layer))
-
-
-KeyTest: TypeAlias = tuple[bool, str, str, str]
-"""Whether a key is wrong, the key, the message and the hint."""
-
-KeyTests: TypeAlias = Iterator[KeyTest]
-
-
-def _faults_of(tests: Iterable[KeyTest]) -> Iterator[Fault]:
-    for is_wrong, key, message, hint in tests:
-        if is_wrong:
-            yield Fault(message, (key,), hint, needs="values")
-
-
-def _tests_of_kind(keys: Collection[str], kind: Kind, values: Mapping[str, Any]) -> KeyTests:
-    """Yield a test for each key or option that needs another, or excludes it, in this kind."""
-    for key, other in kind.pairs:
-        hint = f"write {other}, or leave out {key}"
-        yield key in keys and other not in keys, key, f"{key} has no use without {other}", hint
-    if values["kind"] == "latent":
-        yield from _tests_of_latent(keys, values)
-    if kind.variants is None:
-        return
-    option, variants = kind.variants
-    value, hint = values[option], f"write {option}: {' or '.join(variants)}"
-    message = f"{option} {value} has no use in kind {values['kind']}"
-    yield value not in variants, option, message, hint
-    for key in keys if value in variants else ():
-        users = [name for name, shapes in variants.items() if key in shapes]
-        hint, message = f"it is for {option}: {' or '.join(users)}", f"{option}: {value}"
-        yield bool(users) and value not in users, key, f"{key} has no use with {message}", hint
-    is_unmet = value.startswith("gated") and not {"alpha", "W_alpha"} & {*keys}
-    message, hint = f"{option}: {value} has no use without alpha", "write alpha, or W_alpha"
-    yield is_unmet, option, message, hint
-
-
-def _tests_of_latent(keys: Collection[str], values: Mapping[str, Any]) -> KeyTests:
-    no_queries = not {"W_q", "W_dq", "W_uq"} & {*keys}
-    yield no_queries, "kind", "kind latent needs W_q, or W_dq and W_uq", "they make the queries"
-    is_turned, score = "rope" in values["positions"], values["score"]["name"]
-    message = "rope turns what W_qr and W_kr make, so each needs the other"
-    hint = "write positions: rope, W_qr and W_kr, or none of them"
-    yield is_turned != ("W_kr" in keys), "positions", message, hint
-    is_other = values["form"] == "absorbed" and score not in ("dot", "scaled_dot")
-    message = f"form: absorbed needs dot products as scores, not {score}"
-    yield is_other, "form", message, "write form: naive, or leave out score"
-
-
-def _tests_after_layers(keys: Collection[str], values: Mapping[str, Any]) -> KeyTests:
-    tied, loss = bool(values["unembedding"]), values["gradient"].get("loss")
-    unembeds = tied or "W_u" in keys
-    no_table = tied and "table" not in values["embedding"]
-    no_target = loss == OF_TARGET and not values["target"]
-    other_loss = bool(values["gradient"]) and unembeds and loss != OF_TARGET
-    yield no_table, "unembedding", "unembedding: tied needs a table", "write embedding: {table: …}"
-    yield tied and "W_u" in keys, "W_u", "W_u has no use beside unembedding: tied", "leave one out"
-    unused = "X" in keys and "embedding" in keys and not unembeds
-    yield unused, "embedding", "X is given, so embedding has no use", "leave one of them out"
-    words = values["embedding"].get("vocabulary", ())
-    twice = next((word for word in words if words.count(word) > 1), "")
-    message = f"the vocabulary has {visible(twice)} twice"
-    yield bool(twice), "embedding", message, "leave one of them out"
-    no_logits = bool(values["target"]) and not unembeds
-    yield no_logits, "target", "target needs logits", "write unembedding: tied, or W_u"
-    yield no_target, "gradient", "gradient: loss needs target", "write the words that should follow"
-    message = "with an unembedding, derivatives are of the loss of target"
-    yield other_loss, "gradient", message, "write target, and gradient: loss"
-
-
-def _tests_of_layer(keys: Collection[str], values: Mapping[str, Any]) -> KeyTests:
-    from attncli.core.attention.norms_and_activations import WITH_GATE
-
-    known, activation = feed_forward_activations(), values["activation"] or "relu"
-    half = "W_1" in keys and "W_2" not in keys
-    yield half, "W_1", "W_1 needs W_2", "write W_2, which leads back to the features"
-    yield "b_3" in keys and "W_3" not in keys, "b_3", "b_3 has no use without W_3", "write W_3"
-    for key in OF_FEED_FORWARD:
-        yield key in keys and "W_1" not in keys, key, f"{key} has no use without W_1", "write W_1"
-    message = f"activation {activation} has no use in kind transformer"
-    yield activation not in known, "activation", message, f"use {', '.join(known)}"
-    no_gate = activation in WITH_GATE and "W_3" not in keys
-    hint = f"write W_3, or activation: {WITH_GATE.get(activation)}"
-    yield no_gate, "activation", f"{activation} needs W_3", hint
-    for key in ("eps", "gain_1", "shift_1", "gain_2", "shift_2"):
-        is_lost = key in keys and values["norm"] == "none"
-        yield is_lost, key, f"{key} has no use without a norm", "write norm: layer, or rms"
 
 
 def with_open_cells_together(faults: list[Fault], raw: Mapping[str, Any]) -> list[Fault]:

@@ -44,7 +44,7 @@ class Implied(Record):
     letter: str
     origin: str
     unless: tuple[str, ...] = ()
-    or_one: bool = False  # whether it may be 1 instead
+    or_one: bool = False  # whether the other one may be 1 instead
 
 
 class Kind(Record):
@@ -66,6 +66,10 @@ class Kind(Record):
     axes: tuple[str, ...] = ("keys",)  # along which the weights may be normalised
     by_position: bool = True  # whether each query has a position among the keys, for some masks
     masks: tuple[str, ...] = ()  # the forms of masks that it takes, if not all
+
+    @property
+    def has_layers(self) -> bool:
+        return "layers" in self.options
 
     @property
     def all_shapes(self) -> Shapes:
@@ -231,6 +235,7 @@ KINDS: dict[str, Kind] = {
         {**SELF, **DIFFERENTIAL},
         (*ATTENTION, "past"),
         start=("X", "W_q", "W_k", "W_v"),
+        pairs=(("gate", "X"),),
         source="X",
         axes=AXES,
         implied=(
@@ -246,6 +251,7 @@ KINDS: dict[str, Kind] = {
         ATTENTION,
         start=("X", "memory", "W_q", "W_k", "W_v"),
         implied=_without_projections("d_memory"),
+        pairs=(("gate", "X"),),
         source="memory",
         axes=AXES,
     ),
@@ -255,6 +261,7 @@ KINDS: dict[str, Kind] = {
         {key: shape for key, shape in SELF.items() if key not in (*MASKING, "scores")},
         (*(key for key in ATTENTION if key not in NOT_OF_DECODE), "past"),
         start=("X", "W_q", "W_k", "W_v"),
+        pairs=(("gate", "X"),),
         source="X",
         implied=(
             *(Implied("m", "n", unless=(key,)) for key in ("K", "V")),
@@ -278,7 +285,7 @@ KINDS: dict[str, Kind] = {
         ),
         score="dot",
         source="X",
-        implied=(*_without_projections("d_model"), Implied("d_alpha", "d_k", or_one=True)),
+        implied=(*_without_projections("d_model"), Implied("d_k", "d_alpha", or_one=True)),
         variants=("update", RULES),
     ),
     "latent": Kind(
@@ -317,6 +324,10 @@ KINDS: dict[str, Kind] = {
         },
         (*LAYER_OPTIONS, *BACKWARD, "tokens_as", *LANGUAGE, "layers"),
         start=("X", "W_q", "W_k", "W_v", "W_o", "W_1", "W_2"),
+        pairs=(
+            *((key, "W_1") for key in ("b_1", "W_2", "b_2", "W_3", "b_3", "activation")),
+            *(("gain_2", "W_1"), ("shift_2", "W_1"), ("W_1", "W_2"), ("b_3", "W_3")),
+        ),
         source="X",
         axes=AXES,
         implied=(Implied("m", "n"), *_without_projections("d_model")[:-1], ATTENDED),

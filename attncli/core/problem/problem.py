@@ -22,6 +22,7 @@ from attncli.core.problem.alike import Forms, numbers_of
 from attncli.core.problem.keys import WITH_PARTS, ProblemFields
 from attncli.core.problem.kinds import COMMON_OPTIONS, KINDS, LAYER_OPTIONS, TEXT_KEYS
 from attncli.core.problem.marking import Marking, read_marking
+from attncli.core.problem.misfits import misfits
 from attncli.core.problem.values import mask_warnings
 from attncli.core.records import replace
 from attncli.core.tape.step import LEADING
@@ -113,7 +114,7 @@ class Problem(ProblemFields):
             values.update(like.__dict__ | numbers_of(by_key), written=written, like=like)
             return
         values.update(key_values.with_defaults(by_key))
-        refuse([*key_values.misused(raw, values)])
+        refuse([*misfits(raw, values)])
         values.update(given=tuple(raw), written=written, source=nowhere)
         sizes = values["sizes"] = self._sizes(raw)
         refuse(sizes.faults)

@@ -280,7 +280,7 @@ def sizes_of(values: Mapping[str, Any], shape_of: Mapping[str, tuple[int, ...]])
         sizes.bind(kind.tokens, len(values["tokens"]), "tokens", "labels")
     if not sizes.faults and not values["layers"]:
         _imply(sizes, kind, shape_of)
-        _compare(sizes, values["score"]["name"])
+        _compare(sizes, values["score"]["name"] if "score" in kind.options else "a state")
     if kind.single is not None:
         letter, key = kind.single
         sizes.bind(letter, 1, key, "rows")
@@ -349,10 +349,8 @@ def _imply(sizes: Sizes, kind: Kind, keys: Collection[str]) -> None:
     """Bind the letters that follow from others where matrices are left out."""
     left_out = [rule for rule in kind.implied if not any(key in keys for key in rule.unless)]
     for implied in left_out:
-        if implied.or_one and sizes.size(implied.letter) == 1:
-            continue
         size = sizes.size(implied.origin)
-        if size is not None:
+        if size is not None and not (implied.or_one and size == 1):
             known = sizes.bound[re.split(r"[* ]", implied.origin)[-1]]
             weights = [key for key in implied.unless if key.startswith("W") or "." in key]
             words = f"{implied.origin} is {size}" if "+" in implied.origin else known.words
@@ -362,13 +360,15 @@ def _imply(sizes: Sizes, kind: Kind, keys: Collection[str]) -> None:
 
 def _compare(sizes: Sizes, name: str) -> None:
     """Note a fault where the score function needs queries and keys of one size."""
-    if not SCORES[name].same_size or "d_q" not in sizes or "d_k" not in sizes:
+    has_score = name in SCORES
+    if "d_q" not in sizes or "d_k" not in sizes or (has_score and not SCORES[name].same_size):
         return
     q, k = sizes.bound["d_q"], sizes.bound["d_k"]
     if q.size != k.size:
         message = f"{name} needs queries and keys of one size, but "
         message += f"a query is of size {q.size} ({q.words}) and a key of {k.size} ({k.words})"
         hint = "the score functions general, additive and concat take different sizes"
+        hint = hint if has_score else ""
         if (q.key, k.key) in (("W_q", "X"), ("W_q", "memory")):
             hint = f"write W_k; {hint}"
         sizes.note(k.key, message, q.key, hint)

@@ -84,6 +84,9 @@ class Digits(Element):
     def at_least_zero(self) -> Digits:
         return Digits(max(self.decimal, Decimal(0)))
 
+    def largest(self, line: Sequence[Digits]) -> Digits:
+        return max(line)
+
     def called(self, symbol: str) -> Digits:
         return self
 

@@ -21,7 +21,9 @@
     const short = key
       .replace(/^layers\.\d+\./, (layer) => `${layer.slice(0, -1)}: `)
       .replace(/[\w.]+$/, (name) => NAMES[name] || name);
-    return key.endsWith("scale") ? `${short} ${one.tape.settings[key][1] ? "÷" : "×"}` : short;
+    if (!key.endsWith("scale")) return short;
+    const what = one.tape.steps.some(([name]) => name.includes("scores")) ? short : "output";
+    return `${what} ${one.tape.settings[key][1] ? "÷" : "×"}`;
   }
 
   // The address: what stands before ~ is a place of the page, then come the key of the problem, its size if that is

@@ -48,6 +48,7 @@ window.attnLive = (function () {
     negative: (x) => -x,
     square: (x) => x * x,
     at_least_zero: (x) => Math.max(x, 0),
+    max: Math.max,
     exp: Math.exp,
     ln: Math.log,
     tanh: Math.tanh,
