@@ -329,8 +329,9 @@ def small_flaws(trace: Trace) -> int:
     """Return the number of small flaws.
 
     These are rows with a weight that is hardly seen, equal rows of weights, tokens that are equal
-    or zeros, equal columns of a projection, columns of zeros in it, in queries, keys and values,
-    and steps of a later time that are 0.
+    or zeros, equal columns of a projection, columns of zeros in a matrix of a network, in queries,
+    keys and values, and steps of a later time that are 0. A projection of zeros counts as a grave
+    one.
     """
     count = sum(not step.array.any() for step in trace if step.suffix not in ("", "_1"))
     for head in _heads(trace):
@@ -345,7 +346,9 @@ def small_flaws(trace: Trace) -> int:
             count += int((problem.array(key) == 1).all())
         elif key.startswith(("W_", "encoder.", "decoder.")):
             array = problem.array(key)
-            count += _repeated(np.moveaxis(array, -1, 0)) + int((~array.any(axis=-2)).sum())
+            is_of_network = not key.startswith("W_")
+            zeros = (~array.any(axis=-2)).sum() if is_of_network else GRAVE * (not array.any())
+            count += _repeated(np.moveaxis(array, -1, 0)) + int(zeros)
     made = (one.array for one in trace if one.plain.startswith(PROJECTED))
     return count + sum(int((~one.any(axis=-2)).sum()) for one in made)
 
