@@ -1,6 +1,6 @@
 """Mistakes in a recurrent encoder, and in a decoder that attends to its states.
 
-Each may be made in one step, in all steps like it of one network, or in those of both.
+Each may be made in one step, in steps of one time, or in all steps like it.
 """
 
 from __future__ import annotations
@@ -42,9 +42,8 @@ def in_steps(
                 return
             like = [one for one in trace if one.stem in stems and not one.backward]
             made = {one: other for one in like for other in rule(one, trace)}
-            network = [one for one in made if (one.layer or one.stem) == (step.layer or step.stem)]
             at_once = [one for one in made if one.suffix == step.suffix]
-            for scope in ([step], at_once, network, [*made]) if step in made else ():
+            for scope in ([step], at_once, [*made]) if step in made else ():
                 if scope[0] is step:
                     yield {one.name: made[one] for one in scope}, {}
 
