@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import attncli
@@ -88,6 +89,26 @@ def test_only_what_a_rounding_changes_is_named() -> None:
     assert Schedule(whole | {"1/3"}, rule).words(trace) == "1/3 cut off after 1 decimal"
     every = Schedule(frozenset(trace.steps), rule).words(trace)
     assert every == "the steps that are not shown cut off after 1 decimal"
+
+
+@pytest.mark.parametrize("digits", [6, 7, 8, 9])
+def test_numbers_of_many_decimals_are_rounded_all_the_same(digits: int) -> None:
+    """A step rounded to eight decimals and multiplied by 16 is off by eight in the last place."""
+    W_o = [[16.0, -4.0], [8.0, 16.0]]
+    problem = attncli.Problem(Q=[[1, 0]], K=[[0.3, 1], [0, 1]], V=[[7, 9], [5, 2]], W_o=W_o)
+    share = 1 / (1 + np.exp(-0.3 / np.sqrt(2)))
+    context = [
+        round(share * 7 + (1 - share) * 5, digits),
+        round(share * 9 + (1 - share) * 2, digits),
+    ]
+    output = [
+        round(sum(c * row[j] for c, row in zip(context, W_o, strict=True)), digits) for j in (0, 1)
+    ]
+    shown = {"context": context, "output": output}
+    answers = {step: [[f"{x:.{digits}f}" for x in row]] for step, row in shown.items()}
+    assert attncli.check(problem, answers).verdict == "correct"
+    answers["output"][0][0] = f"{output[0] + 300 * 10**-digits:.{digits}f}"
+    assert attncli.check(problem, answers).verdict == "wrong"
 
 
 def test_a_weight_that_was_adjusted_has_not_every_digit() -> None:
