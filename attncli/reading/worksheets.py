@@ -267,9 +267,11 @@ def _named(text: str) -> list[FoundMatrix]:
     if all(one["flat"] for one in matrices):
         return []  # these are lines of keys and values
     for matrix in matrices:
-        before, start = text[end : matrix.start()], matrix.start()
-        if matrix["flat"] and not _is_name(before.rpartition("\n")[2].rstrip("=: \t")):
+        start = matrix.start()
+        line = text[max(text.rfind("\n", 0, start) + 1, start - MAX_BETWEEN) : start]
+        if matrix["flat"] and not _is_name(line.rstrip("=: \t")):
             continue
+        before = text[end:start]
         is_near = named and len(before) < MAX_BETWEEN
         joined = (JOINED.fullmatch(before) or CALCULATED.fullmatch(before)) if is_near else None
         fault = _fault(text, before, matrix)
