@@ -610,3 +610,9 @@ def test_rows_and_numbers_beside_matrices_of_a_text_are_read(attn: Attn, tmp_pat
     steps = json.loads(shown)["steps"].items()
     given = {name: step["status"] for name, step in steps if step["status"] != "missing"}
     assert given == {"o_1": "wrong", "S_2": "correct", "o_3": "correct", "read_3": "correct"}
+
+
+def test_the_mask_is_shown_where_masked_scores_are_asked(attn: Attn) -> None:
+    mask = "| q3 | 0 | 0 | 1 | 1 |"
+    assert mask in attn("worksheet", SAMPLES / "online.yaml", "-f", "markdown").out
+    assert mask not in attn("compute", SAMPLES / "online.yaml", "-f", "markdown").out

@@ -194,9 +194,10 @@ class _Walk:
             self.seen |= {part.name for part in bare if isinstance(part, Step)}
             if isinstance(cut, Step):
                 return []
-        # The mask is not shown, as the −∞ in the masked scores show it, unless it can be changed.
-        # What is to be copied is.
-        hidden = ("" if self.views.live else "mask", "" if self.views.is_open(step) else step.name)
+        # The mask is not shown, as the −∞ in the masked scores show it, unless it can be changed
+        # or these scores are asked. What is to be copied is.
+        is_open = self.views.is_open(step)
+        hidden = ("" if self.views.live or is_open else "mask", "" if is_open else step.name)
         return [s for s in sources(step) if s.operation is None and s.name not in hidden]
 
     def _inputs(self, made_of: Iterable[Step]) -> Iterator[Panel]:
