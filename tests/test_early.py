@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import attncli
@@ -88,6 +89,28 @@ def test_only_what_a_rounding_changes_is_named() -> None:
     assert Schedule(whole | {"1/3"}, rule).words(trace) == "1/3 cut off after 1 decimal"
     every = Schedule(frozenset(trace.steps), rule).words(trace)
     assert every == "the steps that are not shown cut off after 1 decimal"
+
+
+@pytest.mark.parametrize("digits", [6, 7, 8, 9])
+def test_numbers_of_many_decimals_are_rounded_all_the_same(digits: int) -> None:
+    """A step rounded to eight decimals and multiplied by 16 is off by eight in the last place."""
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        x, w_o = random.integers(-1, 2, (3, 4)), 4 * random.integers(-4, 5, (2, 3))
+        w_q, w_k, w_v = random.integers(-1, 3, (3, 4, 2))
+        shown = {"scaled": (x @ w_q @ (x @ w_k).T / np.sqrt(2)).round(digits)}
+        shown["exp"] = np.exp(shown["scaled"]).round(digits)
+        shown["weights"] = (shown["exp"] / shown["exp"].sum(axis=1)[:, None]).round(digits)
+        shown["context"] = (shown["weights"] @ (x @ w_v)).round(digits)
+        shown["output"] = (shown["context"] @ w_o).round(digits)
+        answers = {
+            step: [[f"{number:.{digits}f}" for number in row] for row in rows]
+            for step, rows in shown.items()
+        }
+        problem = attncli.Problem(X=x, W_q=w_q, W_k=w_k, W_v=w_v, W_o=w_o)
+        assert attncli.check(problem, answers).verdict == "correct"
+        answers["weights"][0][0] = f"{shown['weights'][0, 0] + 40 * 10**-digits:.{digits}f}"
+        assert attncli.check(problem, answers).verdict == "wrong"
 
 
 def test_a_weight_that_was_adjusted_has_not_every_digit() -> None:

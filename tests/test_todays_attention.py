@@ -201,6 +201,14 @@ def test_row_t_of_decode_is_row_t_of_causal_attention(
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12, err_msg=key)
 
 
+@pytest.mark.parametrize("key", ["K", "V"])
+@pytest.mark.parametrize("rows", [1, 3])
+def test_each_token_of_decode_has_a_key_and_a_value(key: str, rows: int) -> None:
+    given_ = {name: numbers(3, 2, 2) for name in "QKV"} | {key: numbers(4, rows, 2)}
+    with pytest.raises(attncli.InputError, match=f"{key} has {rows} rows?, but Q has 2 rows"):
+        attncli.Problem(kind="decode", **given_)
+
+
 def test_the_steps_of_decode() -> None:
     trace = attncli.compute(attncli.Problem(**problem(1, 2, tokens=["I", "am"]), kind="decode"))
     steps = ("q", "k", "v", "K", "V", "scores", "scaled", "exp", "sum", "weights", "z")

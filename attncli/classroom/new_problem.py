@@ -330,8 +330,8 @@ def small_flaws(trace: Trace) -> int:
 
     These are rows with a weight that is hardly seen, equal rows of weights, tokens that are equal
     or zeros, equal columns of a projection, columns of zeros in a matrix of a network, in queries,
-    keys and values, and steps of a later time that are 0. A projection of zeros counts as a grave
-    one.
+    keys and values, equal lines of those that are given, and steps of a later time that are 0. A
+    projection of zeros counts as a grave one.
     """
     count = sum(not step.array.any() for step in trace if step.suffix not in ("", "_1"))
     for head in _heads(trace):
@@ -339,9 +339,10 @@ def small_flaws(trace: Trace) -> int:
         count += int((several & (least < MIN_WEIGHT)).sum()) + _repeated(head.round(6))
     problem = trace.problem
     for key in problem.matrices():
-        if key in ("X", "memory"):
+        if key in ("X", "memory", "Q", "K", "V"):
             tokens = np.moveaxis(problem.array(key), -2, 0)
             count += _repeated(tokens) + int((~tokens.any(axis=(1, 2, 3))).sum())
+            count += _repeated(np.moveaxis(tokens, -1, 0)) if key in "QKV" else 0
         elif key in RATES:
             count += int((problem.array(key) == 1).all())
         elif key.startswith(("W_", "encoder.", "decoder.")):

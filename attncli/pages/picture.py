@@ -31,7 +31,7 @@ CELL, FONT = 32, 14
 """Heights in pixels, as all sizes here, of a cell with a number and of its text. Chosen."""
 
 SMALL_CELL, SMALL_FONT = 12, 10
-"""The same of cells without numbers, as in matrices that tables do not show whole."""
+"""Heights of a cell and of its text where cells have no numbers, as in large matrices."""
 
 LETTER, MAX_LABEL = 0.62, 16
 """About how wide a letter is, relative to its size, and maximum number of letters of a label."""

@@ -142,10 +142,10 @@ def agrees(written: Array, unit: Unit, expected: Values, units: float = ROUNDED)
     return is_within(written, reach(unit, expected, units))
 
 
-def is_same(written: Array, right: Array) -> Array:
-    """Return which numbers equal the expected ones, but for the error of floats."""
+def is_same(written: Array, right: Array, error: float = FLOAT_ERROR) -> Array:
+    """Return which numbers equal the expected ones, but for a relative error, that of floats."""
     with np.errstate(invalid="ignore"):  # −∞ − (−∞)
-        same: Array = (written == right) | (np.abs(written - right) <= FLOAT_ERROR * np.abs(right))
+        same: Array = (written == right) | (np.abs(written - right) <= error * np.abs(right))
     return same
 
 

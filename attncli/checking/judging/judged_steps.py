@@ -13,7 +13,13 @@ import numpy as np
 
 from attncli.checking.answers.answers import ShapeMismatch, Written
 from attncli.checking.answers.program_arrays import MAX_HAND_DECIMALS
-from attncli.checking.judging.agreement import CUT_OFF, ROUNDED, agrees, is_same
+from attncli.checking.judging.agreement import (
+    CUT_OFF,
+    FLOAT_ERROR_OF_EXACT,
+    ROUNDED,
+    agrees,
+    is_same,
+)
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval
 from attncli.core.records import EMPTY, Record, replace
@@ -209,7 +215,7 @@ class Given(Judged):
         """The written numbers; a correct number with all its digits is that number exactly."""
         self.codes.setflags(write=False)
         written, right = self.written, self.step.array
-        same = is_same(written.values, right) & (self.codes == CORRECT)
+        same = is_same(written.values, right, FLOAT_ERROR_OF_EXACT) & (self.codes == CORRECT)
         return np.where(same, right, written.values)
 
     def agrees(self, expected: Values, units: float = ROUNDED, unit: Array | None = None) -> Array:

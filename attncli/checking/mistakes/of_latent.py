@@ -26,7 +26,7 @@ from attncli.core.tape.operations import Add, Concatenate, MatMul, Scale
 from attncli.core.tape.step import Expression, Step
 
 SOURCES = ("X", "embedded", "c_q", "normed_q", "c_kv", "normed_kv")
-"""What queries, keys and values are made from, a row for each token."""
+"""Names of matrices from which queries, keys and values are made, a row for each token."""
 
 
 @mistake("The scores were divided by √d_h, not by √(d_h + d_r).", "Calculate {formula}.")

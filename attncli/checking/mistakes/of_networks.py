@@ -1,6 +1,6 @@
 """Mistakes in a recurrent encoder, and in a decoder that attends to its states.
 
-Each may be made in one step, in all steps like it of one network, or in those of both.
+Each may be made in one step, in steps of one time, or in all steps like it.
 """
 
 from __future__ import annotations
@@ -41,12 +41,11 @@ def in_steps(
             if trace.problem.kind != "encoder_decoder" or step.stem not in stems:
                 return
             like = [one for one in trace if one.stem in stems and not one.backward]
-            made = {one: other for one in like for other in rule(one, trace)}
-            network = [one for one in made if (one.layer or one.stem) == (step.layer or step.stem)]
-            at_once = [one for one in made if one.suffix == step.suffix]
-            for scope in ([step], at_once, network, [*made]) if step in made else ():
-                if scope[0] is step:
-                    yield {one.name: made[one] for one in scope}, {}
+            made = {one.name: other for one in like for other in rule(one, trace)}
+            at_once = [name for name in made if trace[name].suffix == step.suffix]
+            for scope in ([step.name], at_once, [*made]) if step.name in made else ():
+                if scope[0] == step.name:
+                    yield {name: made[name] for name in scope}, {}
 
         return mistake(sentence, advice)(changes)
 

@@ -249,7 +249,7 @@ def common_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 def other_step(wrong: WrongStep) -> Iterator[Hypothesis]:
     step = wrong.step
-    for other in takewhile(lambda other: other is not step, wrong.judge.trace):
+    for other in takewhile(lambda other: other.name != step.name, wrong.judge.trace):
         if other.array.shape == wrong.values.shape:
             what = f"These are the numbers of {other.name}, not those of {step.name}."
             finding = Finding("another_step", what, f"Calculate {step.formula}.")

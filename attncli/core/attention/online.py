@@ -56,7 +56,7 @@ class RunningMax(Together):
 
 
 class Finite(Unblocked):
-    """What is subtracted from scores: m, but 0 while it is −∞, as −∞ − (−∞) is no number."""
+    """The number subtracted from scores: m, but 0 while it is −∞, as −∞ − (−∞) is no number."""
 
     def notation(self, columns: bool) -> tree.Formula:
         return notation_of(self.operand, columns)

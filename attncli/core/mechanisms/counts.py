@@ -33,12 +33,12 @@ COUNTED: Mapping[Callable[..., Any], str] = {
     **dict.fromkeys((np.exp, np.power), "exponentials"),
     **dict.fromkeys((np.sqrt, np.log, np.tanh, np.sin, np.cos, ERF), "functions"),
 }
-"""What each number that a function of NumPy makes counts as.
+"""The column in which each number is counted that a function of NumPy makes.
 
 Other functions choose, compare, change signs or move numbers, which is not counted."""
 
 COLUMNS = (*dict.fromkeys(COUNTED.values()), "parameters", "cache_bytes")
-"""What is counted for each step."""
+"""The counts of each step."""
 
 
 class Work(Record, eq=False):

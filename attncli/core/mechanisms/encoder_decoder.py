@@ -129,7 +129,7 @@ class Network(Record):
         self, gate: str, x: Expression, h: Expression, context: Step | None, r: Step | None
     ) -> Expression:
         """Return W x + U h + C context + b of a gate, or of a candidate with h reset by r."""
-        resets_before = self.problem.reset == "before"
+        resets_before = self.problem.reset != "after"
         read: Expression = self.times("U", gate, Hadamard(r, h) if r and resets_before else h)
         if r and not resets_before:
             read = Hadamard(r, self.plus(read, "b_hn"))

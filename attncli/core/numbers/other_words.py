@@ -67,7 +67,7 @@ NOT_CALCULATED = {
         "mamba mamba2 ssm state_space d_state d_conv conv_kernel rwkv retnet hyena"
     ),
 }
-"""What is not calculated here, with what to write instead, and its names elsewhere."""
+"""Methods that are not calculated here, with what to write instead, and their names elsewhere."""
 
 HINTS = {word: hint for hint, words in NOT_CALCULATED.items() for word in words.split()}
 

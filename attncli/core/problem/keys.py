@@ -324,7 +324,9 @@ class ProblemFields:
         flags=("--round-steps", "--round"),
         instead={"round: 2": "decimals precision"},
     )
-    W_c: Array | None = key(matrix(), "tanh(W_c [output; x]) after the output", as_written=True)
+    W_c: Array | None = key(
+        matrix(), "tanh(W_c [output; x]); of a decoder, [context; state]", as_written=True
+    )
     W: Array | None = key(matrix(), "pooling: the hidden layer tanh(W h + b)", as_written=True)
     A: Array | None = key(matrix(), "recurrent: h_t = tanh(A [x_t; c] + b)", as_written=True)
     b: Array | None = key(vector(), "pooling and recurrent: the bias beside W or A")
@@ -351,8 +353,8 @@ class ProblemFields:
     attends: str = key(
         choice(ATTENDS), "whether a decoder attends after its new state, or before it", "after"
     )
-    reset: str = key(
-        choice(("before", "after")), "whether a GRU resets h before its product with U", "before"
+    reset: str | None = key(
+        choice(("before", "after")), "when a GRU resets h: before its product with U, or after it"
     )
     update: str = key(
         choice([*UPDATES, *RULES]),

@@ -163,6 +163,9 @@ ATTENTION = (
 )
 
 
+EACH_TOKEN: Shapes = {"K": ("n", "kv_heads*d_k"), "V": ("n", "kv_heads*d_v")}
+"""The shapes of keys and values where each token has one of its own."""
+
 NOT_OF_DECODE = ("memory_tokens", "mask", "document", "online", "differential")
 """Keys of attention that have no use where each token is a single row of scores."""
 
@@ -258,23 +261,19 @@ KINDS: dict[str, Kind] = {
     "decode": Kind(
         "each token attends to itself and, in a cache, to those before it",
         "attention.decode",
-        {key: shape for key, shape in SELF.items() if key not in (*MASKING, "scores")},
+        {key: SELF[key] for key in SELF if key not in (*MASKING, "scores")} | EACH_TOKEN,
         (*(key for key in ATTENTION if key not in NOT_OF_DECODE), "past"),
         start=("X", "W_q", "W_k", "W_v"),
         pairs=(("gate", "X"),),
         source="X",
-        implied=(
-            *(Implied("m", "n", unless=(key,)) for key in ("K", "V")),
-            *_without_projections("d_model"),
-        ),
+        implied=(Implied("m", "n"), *_without_projections("d_model")),
     ),
     "delta": Kind(
         "a state learns which value belongs to which key: linear attention, the delta rule",
         "delta.delta",
         {
             **{key: SELF[key] for key in SELF if key not in (*MASKING, "scores", "W_c")},
-            "K": ("n", "kv_heads*d_k"),
-            "V": ("n", "kv_heads*d_v"),
+            **EACH_TOKEN,
             "S_0": ("d_k", "kv_heads*d_v"),
         },
         ("heads", "kv_heads", "scale", "qk_norm", "update", *BACKWARD, "tokens_as", "weights_as"),

@@ -77,7 +77,7 @@ NETWORK = replace(OF_PARTS, read=_read)
 
 def misfits(keys: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]:
     """Yield a fault for each part of a network that is missing, or has no use beside others."""
-    cell, attends, reset = (values[key] for key in ("cell", "attends", "reset"))
+    cell, attends, reset = values["cell"], values["attends"], values["reset"] or "before"
     if "reset" in keys and cell != "gru":
         yield Fault(f"reset has no use with cell: {cell}", ("reset",), "write cell: gru")
     for network in filter(keys.__contains__, ("encoder", "decoder")):

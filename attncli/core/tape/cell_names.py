@@ -187,6 +187,7 @@ weights: a p α alpha alphas weight attention attn attentionweights attnweights 
     softmax probabilities softmaxqkt/√dk softmaxqkt softmaxscores softmaxscaled \
     attentions attnoutputweights hookpattern
 context: c z contexts contextvector contextvectors headoutputs av hookz
+H: h annotations states encoderstates hiddenstates
 concat: z concatenated concatenation concatheads headsconcatenated
 output: z y o out outputs result attentionoutput av va attnoutput hookattnout
 """

@@ -230,7 +230,7 @@ OF_LAYER = regex(r"(?<![^_])layers\.(\d+)\.")
 """What begins the name of a step, an input or a key that is of one of several layers."""
 
 OF_PART = regex(rf"{OF_LAYER.pattern}|(?<![^_])(?:en|de)coder\.")
-"""What begins the name of a step that is of a layer, or of one of two networks."""
+"""The start of the name of a step that is of a layer, or of one of two networks."""
 
 OF_COURSE = regex(rf"(?P<before>(?:d_)?(?:{OF_PART.pattern})?)(?P<name>.+?)(?P<time>_\d+)?")
 """The name of a step, with what a course's name of it keeps before and behind."""
