@@ -17,7 +17,7 @@ from attncli.checking.naming.catalogued import mistakes_before
 from attncli.checking.naming.hypotheses import short_number
 from attncli.printing.class_report import Tally
 from attncli.reading.document import submission_of
-from tests.conftest import cases
+from tests.conftest import SAMPLES, cases
 
 Numbers = np.ndarray[Any, Any]
 
@@ -581,3 +581,40 @@ def test_a_gate_that_opens_for_the_right_numbers_alone_is_followed() -> None:
     report = attncli.check(problem, answers)
     statuses = [report.steps[name].status for name in answers]
     assert statuses == ["wrong", "follows", "correct", "follows"]
+
+
+def test_a_hidden_step_with_a_known_mistake_has_no_second_one() -> None:
+    """The LSTM's forget gate was left out, as a sigmoid for a tanh might explain as well."""
+    names = ("encoder.g_1", "encoder.o_1", "encoder.i_2", "h_2", "decoder.f_1", "decoder.i_1")
+    answers: dict[str, Any] = dict(
+        zip(names, (0.96, "0.50", 0.33, 0.21, 0.77, 0.55), strict=True),
+        scores_1=[0.32, 0.22],
+        exp_1=[1.38, 1.25],
+        sum_1=2.63,
+        weights_1=[0.52, 0.48],
+        context_1=0.26,
+        attentional_1=-0.26,
+        output=-0.26,
+    )
+    report = attncli.check(attncli.load(SAMPLES / "encoder_decoder_lstm.yaml"), answers)
+    assert report.first_wrong_step == "h_2"
+
+
+def test_what_a_correct_step_contradicts_is_not_named() -> None:
+    """The blocked -∞ in m_1 shows that the mask was not added."""
+    answers = {
+        "m_1": [["2"], ["2"], ["-∞"]],
+        "P_1": [["1.00", "0.37"], ["1.00", "0.37"], ["0.00", "0.00"]],
+        "P_2": [["0.37", "1.00"], ["0.14", "1.00"], ["0.37", "1.00"]],
+    }
+    finding = attncli.check(attncli.load(SAMPLES / "online.yaml"), answers).findings["P_2"]
+    assert (finding.id, finding.also) == ("tile_maximum_alone", ())
+
+
+def test_powers_of_a_half_are_scaled_one_step_earlier() -> None:
+    """Scaling is asked for, in the step scaled_1, though it was done twice."""
+    problem = attncli.load(SAMPLES / "differential.yaml")
+    powers = np.exp(attncli.compute(problem)["scores_1"].value / 2).round(2)
+    finding = attncli.check(problem, {"exp_1": powers}).findings["exp_1"]
+    said = [finding.message, *(other.message for other in finding.also)]
+    assert not [one for one in said if "not asked for" in one]

@@ -601,3 +601,12 @@ def test_a_folder_without_problems_is_told(attn: Attn, tmp_path: Path) -> None:
     result = attn("worksheet", tmp_path, "-f", "yaml")
     assert (result.status, result.out) == (2, "")
     assert result.err.startswith(f"{tmp_path}: there are no problems in this folder\n")
+
+
+def test_rows_and_numbers_beside_matrices_of_a_text_are_read(attn: Attn, tmp_path: Path) -> None:
+    text = "o_1 = [9, 2]\nS_2 = [[2, 3], [0, 0]]\no_3: [7 9]\nnote = [1, 2]\nread_3[1] = 0\n"
+    (tmp_path / "ann.txt").write_text(text)
+    shown = attn("check", SAMPLES / "delta.yaml", tmp_path / "ann.txt", "-f", "json").out
+    steps = json.loads(shown)["steps"].items()
+    given = {name: step["status"] for name, step in steps if step["status"] != "missing"}
+    assert given == {"o_1": "wrong", "S_2": "correct", "o_3": "correct", "read_3": "correct"}

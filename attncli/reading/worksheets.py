@@ -74,13 +74,15 @@ MATRIX = regex(
     r"|(?:^[ \t]*\|[^\n]*\|[ \t\r]*(?:\n|\Z))+"
     rf"|(?:^[ \t]*{ENTRY}(?:[ \t,;]+{ENTRY})*[ \t\r]*(?:\n(?:[ \t\r]*\n)?|\Z)){{2,}}"
     rf"|^[ \t]*{SEVERAL}[ \t\r]*$"
+    rf"|(?:(?<=[=:])|(?<=[=:][ \t]))(?P<flat>\[[^\[\]\n]*\]|{CELL})(?=[ \t\r]*$)"
     r"|(?P<endless>\\begin\s*\{(?:[a-zA-Z]*matrix|array|tabular)\*?\})",
     re.DOTALL | re.MULTILINE,
 )
 """A matrix of LaTeX, NumPy, MATLAB or R, as a table of Markdown, or as rows of numbers.
 
 The search for the end of a matrix stops at the next one that begins: else a file of beginnings
-alone would take time that grows with the square of its size. A matrix without an end is `endless`.
+alone would take time that grows with the square of its size. A matrix without an end is `endless`;
+one row, or one number, after a name is `flat`.
 """
 ASSIGNED = regex(r"([^=]*?)[\s&:]*(?:=.*)?(?:[=:]|<-)[\s$]*(?:[\w.]+\(|\\left\s*[\[(|.])?\s*")
 """The text before a matrix on its line: a name, and the start of what encloses the matrix."""
@@ -261,8 +263,15 @@ def _named(text: str) -> list[FoundMatrix]:
     """
     named: list[FoundMatrix] = []
     end = first = 0
-    for matrix in MATRIX.finditer(text):
-        before, start = text[end : matrix.start()], matrix.start()
+    matrices = [*MATRIX.finditer(text)]
+    if all(one["flat"] for one in matrices):
+        return []  # these are lines of keys and values
+    for matrix in matrices:
+        start = matrix.start()
+        line = text[max(text.rfind("\n", 0, start) + 1, start - MAX_BETWEEN) : start]
+        if matrix["flat"] and not _is_name(line.rstrip("=: \t")):
+            continue
+        before = text[end:start]
         is_near = named and len(before) < MAX_BETWEEN
         joined = (JOINED.fullmatch(before) or CALCULATED.fullmatch(before)) if is_near else None
         fault = _fault(text, before, matrix)

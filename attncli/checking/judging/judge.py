@@ -45,6 +45,8 @@ class Judge:
         self.reference, self.trace, self.matrices = reference, reference.trace, matrices
         self.hypotheses = hypotheses or HYPOTHESES
         self.judged: dict[str, Judged] = {}
+        # The names of steps in which it is known what was done wrong.
+        self.mistaken: frozenset[str] = before.mistaken.union(instead) if before else frozenset()
         if before is None:
             for step in self.trace:
                 self.judged[step.name] = self._judge(step)

@@ -108,10 +108,11 @@ def scaled_needlessly(step: Step, trace: Trace) -> Changes:
     if "d_k" not in trace.problem.sizes:
         return
     node, root = made_of(step), sqrt(trace.problem.sizes["d_k"])
-    when = "which comes one step later" if "scaled" in trace else "which is not asked for"
+    is_scaled = any(other.stem == "scaled" for other in trace)
+    when = "which comes one step later" if is_scaled else "which is not asked for"
     if step.plain.startswith("scores"):
         yield {step.name: Scale(node, over=root, symbol=ROOT)}, {"when": when}
-    elif isinstance(node, Exp) and "scaled" not in trace:
+    elif isinstance(node, Exp) and not is_scaled:
         scaled = Scale(node.operand, over=root, symbol=ROOT)
         yield {step.name: replace(node, operand=scaled)}, {"when": when}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Any
 
 import numpy as np
@@ -100,15 +100,16 @@ def in_order(
 def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterator[MistakeInStep]:
     """Yield the mistakes that may be made in a step, then those in hidden steps before it.
 
-    One wrong number is no evidence of mistakes in hidden steps.
+    One wrong number is no evidence of mistakes in hidden steps, and a hidden step in which a
+    mistake is known has no second one.
     """
 
     def find(place: Step) -> dict[str, list[MistakeInStep]]:
         return judge.reference.kept(("mistakes", place), partial(mistakes_in, judge.trace, place))
 
     is_choice = step.plain == "next"  # of one word among a few, which chance gives, too
-    before = [] if is_alone or is_choice else judge.operands.written.unknown_before(step)
-    return in_order(step, before, find)
+    hidden = [] if is_alone or is_choice else judge.operands.written.unknown_before(step)
+    return in_order(step, [one for one in hidden if one.name not in judge.mistaken], find)
 
 
 class Explained(Record, eq=False):
@@ -127,7 +128,7 @@ def by_a_mistake(wrong: WrongStep, is_alone: bool) -> Finding | None:
     if not (explanations := _explanations(wrong, before)):
         return None
     first, *others = explanations
-    also = (other.finding for other in others if _says_more(wrong.judge, other, first))
+    also = (other.finding for other in others if _says_more(wrong.judge, wrong.step, other, first))
     is_certain = wrong.chance(first.hypothesis, len(before)) <= MAX_COINCIDENCE
     return replace(first.finding, certain=is_certain, also=tuple(also)[:1])
 
@@ -160,11 +161,11 @@ def by_mistakes_in_rows(wrong: WrongStep) -> Finding | None:
     return None
 
 
-def _says_more(judge: Judge, other: Explained, first: Explained) -> bool:
+def _says_more(judge: Judge, step: Step, other: Explained, first: Explained) -> bool:
     """Return True if a mistake differs from the first one, and no correct number contradicts it."""
     ids = other.finding.id, first.finding.id
     is_same = is_like(*ids) and np.allclose(other.numbers, first.numbers, rtol=1e-9)
-    return not (is_same or ids[0] == ids[1] or _is_contradicted(judge, other.mistake))
+    return not (is_same or ids[0] == ids[1] or _is_contradicted(judge, step, other.mistake))
 
 
 def is_like(one: str, other: str) -> bool:
@@ -172,9 +173,22 @@ def is_like(one: str, other: str) -> bool:
     return "earlier_step_used" in (one, other) or {one, other} in ALIKE
 
 
-def _is_contradicted(judge: Judge, mistake: MistakeInStep) -> bool:
-    steps = (judge.judged.get(name) for name in SWAPPED.get(mistake.mistake.id, ()))
-    return any(known is not None and (known.codes == CORRECT).all() for known in steps)
+def _is_contradicted(judge: Judge, step: Step, mistake: MistakeInStep) -> bool:
+    """Return True if an earlier step is correct that a mistake would have changed."""
+
+    def is_correct(name: str) -> bool:
+        known = judge.judged.get(name)
+        return known is not None and bool((known.codes == CORRECT).all())
+
+    def is_changed(other: Step) -> bool:
+        hidden = {one.name for one in judge.operands.written.unknown_before(other)}
+        return not hidden.isdisjoint(change) and not _is_seen_in(judge, other, change)
+
+    change = mistake.change
+    earlier = takewhile(lambda one: one.name != step.name, judge.trace)
+    return any(map(is_correct, SWAPPED.get(mistake.mistake.id, ()))) or any(
+        is_correct(one.name) and is_changed(one) for one in earlier
+    )
 
 
 def _explained(wrong: WrongStep, mistake: MistakeInStep) -> Explained | None:
@@ -210,7 +224,7 @@ def _explained(wrong: WrongStep, mistake: MistakeInStep) -> Explained | None:
     is_seen = _is_seen_elsewhere(judge, step, change)
     if is_seen is False:
         return None
-    rank = (_is_contradicted(judge, mistake), bool(where), is_seen is None, not is_exact)
+    rank = (_is_contradicted(judge, step, mistake), bool(where), is_seen is None, not is_exact)
     finding = replace(mistake.finding(step, where), gives_all=not where)
     hypothesis = Hypothesis(finding, expected, is_fact=bool(is_seen))
     return Explained(mistake, numbers, finding, hypothesis, rank)
@@ -231,15 +245,22 @@ def _is_seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
     """Return True if other steps show a mistake, too; None if it changes no other shown step."""
     seen = None
     for name in change:
-        written, other = judge.matrices.get(name), judge.trace.steps.get(name)
-        if name == step.name or other is None or not isinstance(written, Written):
+        other = judge.trace.steps.get(name)
+        is_shown = isinstance(judge.matrices.get(name), Written)
+        if name == step.name or other is None or not is_shown:
             continue
-        replays = judge.operands.written, judge.operands.ranges
-        results = (replay.changed(other, {name: change[name]}) for replay in replays)
-        if not any(_gives(written, broadcast_to_step(result, other)) for result in results):
+        if not _is_seen_in(judge, other, {name: change[name]}):
             return False
         seen = True
     return seen
+
+
+def _is_seen_in(judge: Judge, step: Step, change: Change) -> bool:
+    """Return True if a mistake gives the numbers that were written of a step, or may give them."""
+    written = judge.matrices[step.name]
+    replays = judge.operands.written, judge.operands.ranges
+    results = (broadcast_to_step(replay.changed(step, change), step) for replay in replays)
+    return isinstance(written, Written) and any(_gives(written, one) for one in results)
 
 
 def _gives(written: Written, result: Any) -> bool:
