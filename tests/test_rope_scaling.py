@@ -198,7 +198,7 @@ def test_a_cosine_with_its_factor_has_a_closed_form(attn: Attn) -> None:
         ({"ids": [[1, 2], [1]]}, "lists of equal lengths"),
         ({"ids": {"queries": [1, 2, 3, 4]}}, "needs queries and keys"),
         ({"ids": [1, 2, 3, 4], "start": 5}, "start has no use"),
-        ({"ids": [[1, 2, 3, 4]] * 2}, "ids has 2 rows, but sections 0 numbers"),
+        ({"ids": [[1, 2, 3, 4]] * 2}, "ids has 2 rows, but sections has 0 numbers"),
         ({"ids": [[1, 2, 3, 4]] * 2, "sections": [1, 2]}, "sections has 3 pairs"),
         ({"sections": [1, 1]}, "ids has 0 rows"),
         ({"name": "sinusoidal", "ids": [[1, 2, 3, 4]] * 2}, "takes one row of ids"),

@@ -152,6 +152,8 @@ W_1: [[1, 0, 1], [0, 1, 1]]
 W_2: [[1, 0], [0, 1], [1, 1]]
 """
 
+ONE_LAYER = "kind: transformer\nX: [[1, 0], [0, 1]]\nlayers:\n  - norm: rms\n"
+
 LAYERS = """\
 kind: transformer
 X: [[1, 0], [0, 1]]
@@ -168,6 +170,8 @@ layers:
         (f"{LAYERS}    W_2: [[1, 0, 1]]\n", "7:5", "layer 2: W_2 has 1 row, but W_1 has 2 columns"),
         (LAYERS, "6:5", "layer 2: W_1 has no use without W_2"),
         (f"{LAYERS}    W2: [[1, 0], [0, 1]]\n    gain: 1\n", "8:5", "unknown key gain in layers"),
+        (f"{ONE_LAYER}    kind: self\n", "5:5", "unknown key kind in layers"),
+        (f"{ONE_LAYER}    X: [[2, 0]]\n", "5:5", "unknown key X in layers"),
         (f"{BLOCK}activation: swiglu\n", "5:1", "swiglu needs W_3"),
         (f"{BLOCK}activation: tanh\n", "5:1", "activation tanh has no use in kind transformer"),
         (f"{BLOCK}norm: none\ngain_1: [1, 1]\n", "6:1", "gain_1 has no use without a norm"),

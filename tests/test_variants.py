@@ -601,3 +601,11 @@ def test_mistakes_worked_together_have_the_numbers_of_each_alone(
         assert all(a == b and np.array_equal(x, y) for (a, x), (b, y) in pairs)
     pairs_alike = (alike_pairs(every, effects.right, 0.01) for every in (together, alone))
     assert len(set(map(frozenset, pairs_alike))) == 1
+
+
+def test_mistakes_of_tiles_in_one_of_several_layers() -> None:
+    """A rule looks for other steps by their plain names, in the layer of its step."""
+    layers: list[dict[str, object]] = [{"mask": "causal"}, {"online": {"tile": 2}}]
+    x = [[1, 0], [1, 1], [0, 2]]
+    (variant,) = attncli.vary(attncli.Problem(kind="transformer", X=x, layers=layers), 1, seed=7)
+    assert len(variant.problem.layers) == 2

@@ -127,10 +127,11 @@ class Distractors:
 
     def at(self, places: Iterable[tuple[str, str]]) -> list[Distractor]:
         """Return the distractors of mistakes in steps, one for each way to make one, in order."""
+        steps = [(id_, place, self.trace[place]) for id_, place in places]
         changes = {
             (id_, place, way): change
-            for id_, place in places
-            for way, (change, _) in enumerate(MISTAKES[id_].changes(self.trace[place], self.trace))
+            for id_, place, step in steps
+            for way, (change, _) in enumerate(MISTAKES[id_].changes(step, self.trace.around(step)))
         }
         count = MAX_CHANGED_NUMBERS // sum(array.size for array in self._right.values()) or 1
         rest, distractors = iter(changes.items()), list[Distractor | None]()

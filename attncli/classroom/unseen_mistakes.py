@@ -28,8 +28,9 @@ def unseen(trace: Trace, decimals: int) -> dict[str, str]:
     """Return the mistakes that change no number, in answers with some decimals, and why."""
     hidden = without_effect(trace)
     replay = Replay(trace, worked={step.name: step.array for step in trace})
+    steps = [(step, trace.around(step)) for step in trace]
     for id_, row in MISTAKES.items():
-        changes = [(step, change) for step in trace for change, _ in row.changes(step, trace)]
+        changes = [(step, one) for step, layer in steps for one, _ in row.changes(step, layer)]
         shown = [(step.name, _shows(replay, step, one, decimals)) for step, one in changes]
         names = list(dict.fromkeys(name for name, is_seen in shown if is_seen is False))
         if names and not any(is_seen for _, is_seen in shown):

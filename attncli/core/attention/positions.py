@@ -156,7 +156,7 @@ def _check_ids(p: Settings, problem: Any) -> None:
             raise fail(message, "positions", hint=hint, needs="sizes")
         sections = p.get("sections", [1] if len(rows) < 2 else [])
         if len(sections) != max(len(rows), 1):
-            message = f"ids has {len(rows)} rows, but sections {len(sections)} numbers"
+            message = f"ids has {len(rows)} rows, but sections has {len(sections)} numbers"
             hint = "write how many pairs take each row: sections: [1, 1] for rows of 2 pairs"
             raise fail(message, "positions", hint=hint)
 

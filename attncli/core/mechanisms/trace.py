@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -98,9 +98,12 @@ class Trace(Record, Shown, eq=False):
         """
         if not isinstance(step.layer, int) or not step.layer:
             return self
-        inputs = {one.plain: one for one in self.inputs.values() if one.layer in (0, step.layer)}
-        steps = {one.plain: one for one in self if one.layer == step.layer}
-        problem = self.problem.layers[step.layer - 1]
+        return self.kept(("layer", step.layer), partial(self._layer, step.layer))
+
+    def _layer(self, number: int) -> Trace:
+        inputs = {one.plain: one for one in self.inputs.values() if one.layer in (0, number)}
+        steps = {one.plain: one for one in self if one.layer == number}
+        problem = self.problem.layers[number - 1]
         return replace(self, problem=problem, inputs=inputs, steps=steps)
 
     @property

@@ -48,9 +48,10 @@ def with_only_layer(named: Mapping[str, Any]) -> tuple[dict[str, Any], KeysOfLay
     if not isinstance(layers, list | tuple | Mapping) or len(layers) != 1:
         return dict(named), KeysOfLayer()
     (place,) = places
-    if not isinstance(layers[place], Mapping):
+    is_layer = isinstance(layers[place], Mapping)
+    of_layer: dict[str, Any] = with_keys(layers[place]) if is_layer else {"": layers[place]}
+    if not layer_forms().keys() >= of_layer.keys():  # `layers_of` says which key is unknown
         return dict(named), KeysOfLayer()
-    of_layer = with_keys(layers[place])
     others = {key: raw for key, raw in named.items() if key != "layers"}
     if "positions" in of_layer and "positions" in others:
         of_layer["positions"] = [*_added(others["positions"]), *_listed(of_layer["positions"])]
