@@ -244,7 +244,7 @@ def test_a_decoder_of_another_size_has_a_state_of_its_own() -> None:
 REFUSED = {
     "  U_f: [[0]]\n": ("", "9:1: encoder needs U_f with cell: lstm, attends: after"),
     "cell: lstm": ("cell: lstm\nreset: after", "5:1: reset has no use with cell: lstm"),
-    "W_f: [[1]]": ("W_f: [[1, 2]]", "10:3: encoder.W_f has 2 columns, but memory has 1 column"),
+    "W_f: [[-1]]": ("W_f: [[1, 2]]", "10:3: encoder.W_f has 2 columns, but memory has 1 column"),
     "b_f: [1]": ("W_z: [[1]]", "12:3: W_z has no use with cell: lstm, attends: after"),
     "b_f: [1]\n": ("h_0: [1]\n", "9:1: encoder needs c_0 with cell: lstm"),
     "  b_f: [1]": ("  C_f: [[1]]", "12:3: C_f has no use with cell: lstm, attends: after"),
@@ -255,7 +255,7 @@ REFUSED = {
     "kind: encoder_decoder": ("kind: seq2seq", "or kind: encoder_decoder, which makes them"),
     "kind: encoder_decoder\n": ("kind: gru\n", "write kind: encoder_decoder, and cell: gru"),
     "score:": ("mask: causal\nscore:", "28:1: the mask causal has no use in kind encoder_decoder"),
-    "memory: [[1], [-1]]": ("", "3:1: kind encoder_decoder needs memory"),
+    "memory: [[1], [2]]": ("", "3:1: kind encoder_decoder needs memory"),
 }
 """What is replaced in a sample, by what, and a part of the message."""
 
@@ -302,6 +302,6 @@ def test_words_of_papers_mean_steps(attn: Attn) -> None:
     }.items():
         shown = json.loads(attn("compute", sample, "--only", word, "-f", "json").out)["steps"]
         assert [*shown] == names
-    for cell, read_as in (("0.70", "encoder.c"), ("0.52", "decoder.c"), ("0.18", "context")):
+    for cell, read_as in (("0.70", "encoder.c"), ("1.48", "decoder.c"), ("0.39", "context")):
         report = attncli.check(attncli.load(sample), {"c_1": [cell]})
         assert (report.verdict, *report.said) == ("correct", f"c is read as {read_as}.")

@@ -121,8 +121,9 @@ def _best_readings(
         unusual = {step for one, step in pairs if step not in one.meant}
         exact = sum(step in one.exact for one, step in pairs)
         right, *others = _score(report, read, trace, unusual)
-        tried.append(((right, -len(unusual), exact, *others), steps, report))
-        if report.verdict == "correct":
+        early = sum(judged.counts["rounded_early"] for judged in report.steps.values())
+        tried.append(((right, -early, -len(unusual), exact, *others), steps, report))
+        if report.verdict == "correct" and not early:  # which another reading may not need
             break
     best = max((score for score, _, _ in tried), default=None)
     likeliest = [(steps, report) for score, steps, report in tried if score == best]
