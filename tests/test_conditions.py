@@ -262,7 +262,7 @@ def test_the_documents_of_tokens_are_a_key() -> None:
         ({"bias": "i*document[j]", "document": [1, 2]}, "^document has 2 entries, but document.j."),
         ({"bias": "i*document[j]", "document": ["a"] * 5}, "has no value for i = 1 and j = 1"),
         ({"bias": "i*document[k]", "document": [1] * 5}, "document takes i, j or p"),
-        ({"mask": {"when": "document[i] == 1"}, "document": [1, 2]}, "document has 2 entries"),
+        ({"mask": {"when": "document[i] == 1"}, "document": [1, 2]}, "^document has 2 entries"),
     ],
 )
 def test_documents_that_do_not_fit(keys: Keys, words: str) -> None:

@@ -445,6 +445,21 @@ def test_code_beside_a_matrix_is_not_passed_over(code: str, attn: Attn, tmp_path
     assert attn("check", SAMPLES / "i_am_good.yaml", path).out.endswith("correct: 9 numbers\n")
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("weights[1,1] = 0.98, weights[1,2] = 0.02\n", ":1:22: weights[1,2] is on the line of"),
+        (f"scores = {SCORES}, weights = {WEIGHTS}\n".replace("'", ""), ""),
+    ],
+)
+def test_two_names_on_a_line(text: str, said: str, attn: Attn, tmp_path: Path) -> None:
+    """Numbers under both are refused, so that none is lost; two matrices are read."""
+    path = tmp_path / "a.txt"
+    path.write_text(text)
+    result = attn("check", SAMPLES / "i_am_good.yaml", path)
+    assert f"{path}{said}" in result.err if said else result.out.endswith("correct: 18 numbers\n")
+
+
 def test_documents_without_marks_in_the_folder_of_a_class(attn: Attn, tmp_path: Path) -> None:
     (tmp_path / "class").mkdir()
     for name, text in (

@@ -24,6 +24,8 @@ from attncli.reading.document import Chunk, Raw, blanked, error_at, twice
 
 PROMPT = r"(?:>{1,3}|In \[\d+\]:|octave:\d+>|julia>)[ \t]+"
 NAME = r"(?:\\\w+\{\w+\}|[^\W\d])[\w.^{}]*(?:\[[^\]\n]{1,20}\])*"
+SECOND = regex(rf"[^\[\](){{}}=\n]*[,;][ \t]*(?P<name>{NAME})[ \t]*=(?!=)")
+"""A number, and on its line another name that is set."""
 NO_COMMA = r"\[(?:\s*\[)?\s*[-+.\d][^\s,]*[ \t]+[-+.\d]"  # between the first two numbers
 LINE_STARTS = regex(
     rf"^(?:{PROMPT})?(?:(?:const|let|var)[ \t]+|\$+[ \t]*|\\\[[ \t]*)?"
@@ -101,6 +103,9 @@ def assignments_in(chunk: Chunk) -> Assignments | None:
     for one, (start, end) in zip(starts, pairwise(ends), strict=True):
         name = re.sub(r"\\\w+|[{}]", "", one["set"] or one["heading"] or "")
         at, value = one.start("set" if one["set"] else "heading"), _value(text[one.end() : end])
+        if second := SECOND.match(text, one.end()):
+            message = f"{second['name']} is on the line of {name}"
+            raise error_at(chunk.place_at(second.start("name")), message, "write each on a line")
         before = result.values.get(name, value)
         if before != value and not _hold_same_numbers(before, value):
             first = chunk.place_at(result.offsets[name][0]).line

@@ -307,7 +307,7 @@ def _name_before(text: str) -> str:
     heads = (
         COMMAND.sub(r"\1", one.partition("=")[0]) for one in lines if not AROUND.fullmatch(one)
     )
-    names = [name for head in heads if (name := undecorated(head).strip("[(&> "))]
+    names = [name for head in heads if (name := undecorated(head).strip("[(&>,; "))]
     return next(filter(_is_name, names), names[0] if names else "")
 
 

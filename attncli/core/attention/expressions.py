@@ -174,10 +174,17 @@ def entries_of(formula: tree.Formula) -> list[tree.Cell]:
     return [node for node in tree.nodes(formula) if isinstance(node, tree.Cell)]
 
 
-def check_lists(formula: tree.Formula, lists: Lists, n: int, m: int, *path: str) -> None:
+def check_lists(
+    formula: tree.Formula,
+    lists: Lists,
+    n: int,
+    m: int,
+    path: KeyPath = (),
+    outer: Collection[str] = (),
+) -> None:
     """Raise an InputError unless the lists have an entry for each of n queries, or m keys.
 
-    `path` is the key that holds the lists, nothing for those at the top.
+    `path` is the key that holds the lists, but for the `outer` ones, which are keys themselves.
     """
     for entry in entries_of(formula):
         if entry.name not in lists:
@@ -187,8 +194,10 @@ def check_lists(formula: tree.Formula, lists: Lists, n: int, m: int, *path: str)
         of, count = ("queries", n) if entry.places == ("i",) else ("keys", m)
         if (size := len(lists[entry.name])) != count:
             needs = f"{text(entry)} needs one for each of {count} {of}"
-            at = (*path, entry.name)
-            raise fail(f"{dotted(at)} has {size} entries, but {needs}", *at, needs="sizes")
+            at = (entry.name,) if entry.name in outer else (*path, entry.name)
+            message = f"{dotted(at)} has {size} entries, but {needs}"
+            hint = "write a number or a word for each token"
+            raise fail(message, *at, hint=hint, needs="sizes")
 
 
 def of_entries(formula: tree.Formula, lists: Lists, places: Mapping[str, Array]) -> dict[str, Any]:
@@ -223,6 +232,7 @@ class Condition(str):
 
     formula: tree.Formula
     lists: Lists
+    outer: Collection[str] = ()  # the names of lists that stand beside the mask, not in it
 
     @classmethod
     def of(cls, formula: tree.Formula, lists: Lists, written: str = "") -> Condition:
@@ -232,11 +242,13 @@ class Condition(str):
 
     def beside(self, lists: Lists) -> Condition:
         """Return the same condition, which may also use these lists."""
-        return Condition.of(self.formula, {**lists, **self.lists}, str(self))
+        condition = Condition.of(self.formula, {**lists, **self.lists}, str(self))
+        condition.outer = {*lists} - {*self.lists}
+        return condition
 
     def check(self, n: int, m: int) -> None:
         """Raise an InputError unless the lists have an entry for each query, or key."""
-        check_lists(self.formula, self.lists, n, m, "mask")
+        check_lists(self.formula, self.lists, n, m, ("mask",), self.outer)
 
     def names(self, grid: Any) -> dict[str, Any]:
         """Return the arrays of the names and entries in it."""
