@@ -39,8 +39,8 @@ def _table(work: Work, selection: Selection) -> tuple[list[tuple[str, ...]], lis
     closing = [] if selection.quiet else [CONVENTION]
     if total["cache_bytes"]:
         parts = ", ".join(f"{number:,} of {name}" for name, number in work.per_token.items())
-        size = f"{work.bytes_per_token:,} bytes, at {work.number_bytes} per number"
-        closing.append(f"Numbers in the cache for each token: {parts}; {size}.")
+        size = f"{work.bytes_per_token:,} bytes, with {work.number_bytes} bytes a number (--bytes)"
+        closing.append(f"For each token, a cache keeps numbers: {parts}; {size}.")
     return rows, closing
 
 

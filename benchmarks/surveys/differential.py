@@ -6,17 +6,13 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Any
 
 import numpy as np
 
-import attncli
-from tests.oracles import reference
+from benchmarks.surveys.recorded_problems import main
 from tests.test_differential import PROBLEMS, Keys
 
-RECORDED = 20
 LAMBDAS = ("lambda_q1", "lambda_k1", "lambda_q2", "lambda_k2")
 
 
@@ -55,17 +51,5 @@ def draw(rng: np.random.Generator) -> Keys:
     return keys
 
 
-def main() -> None:
-    if "--record" in sys.argv:
-        problems = [draw(np.random.default_rng(seed)) for seed in range(RECORDED)]
-        PROBLEMS.write_text("".join(f"{json.dumps(keys)}\n" for keys in problems))
-        return
-    count = int(sys.argv[1])
-    for seed in range(count):
-        keys = draw(np.random.default_rng([1, seed]))
-        reference.check(attncli.compute(attncli.Problem(**keys)), reference.solve(**keys))
-    print(f"{count} problems: every step is that of 50 digits to 1e-12")
-
-
 if __name__ == "__main__":
-    main()
+    main(draw, PROBLEMS)

@@ -6,16 +6,12 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Any
 
 import numpy as np
 
-import attncli
+from benchmarks.surveys.recorded_problems import main
 from tests.test_latent import PROBLEMS, Keys, check
-
-RECORDED = 20
 
 
 def draw(rng: np.random.Generator) -> Keys:
@@ -51,17 +47,5 @@ def draw(rng: np.random.Generator) -> Keys:
     return keys | ({"mask": "causal"} if rng.random() < 0.5 else {})
 
 
-def main() -> None:
-    if "--record" in sys.argv:
-        problems = [draw(np.random.default_rng(seed)) for seed in range(RECORDED)]
-        PROBLEMS.write_text("".join(f"{json.dumps(keys)}\n" for keys in problems))
-        return
-    count = int(sys.argv[1])
-    for seed in range(count):
-        keys = draw(np.random.default_rng([1, seed]))
-        check(attncli.compute(attncli.Problem(**keys)), keys)
-    print(f"{count} problems: every step is that of 50 digits to 1e-12")
-
-
 if __name__ == "__main__":
-    main()
+    main(draw, PROBLEMS, check)

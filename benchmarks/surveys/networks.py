@@ -6,17 +6,13 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Any
 
 import numpy as np
 
-import attncli
+from benchmarks.surveys.recorded_problems import main
 from tests.oracles import networks, reference
 from tests.test_networks import PROBLEMS, Keys
-
-RECORDED = 20
 
 GATES = {"lstm": ("_i", "_f", "_g", "_o"), "gru": ("_z", "_r", "_n"), "rnn": ("",)}
 
@@ -75,17 +71,5 @@ def attention(rng: np.random.Generator, matrix: Any, m: int, d_h: int, d_s: int)
     return keys
 
 
-def main() -> None:
-    if "--record" in sys.argv:
-        problems = [draw(np.random.default_rng(seed)) for seed in range(RECORDED)]
-        PROBLEMS.write_text("".join(f"{json.dumps(keys)}\n" for keys in problems))
-        return
-    count = int(sys.argv[1])
-    for seed in range(count):
-        keys = draw(np.random.default_rng([1, seed]))
-        reference.check(attncli.compute(attncli.Problem(**keys)), networks.solve(**keys))
-    print(f"{count} problems: every step is that of 50 digits to 1e-12")
-
-
 if __name__ == "__main__":
-    main()
+    main(draw, PROBLEMS, lambda trace, keys: reference.check(trace, networks.solve(**keys)))

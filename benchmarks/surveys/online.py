@@ -7,17 +7,14 @@ tests/test_online.py.
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Any
 
 import numpy as np
 
 import attncli
+from benchmarks.surveys.recorded_problems import main
 from tests.oracles import reference, tiles
 from tests.test_online import PROBLEMS, Keys, off_by
-
-RECORDED = 20
 
 
 def draw(rng: np.random.Generator) -> Keys:
@@ -53,19 +50,16 @@ def draw(rng: np.random.Generator) -> Keys:
     return keys | {"online": {"tile": int(rng.integers(1, keys_at + 2))}}
 
 
-def main() -> None:
-    if "--record" in sys.argv:
-        problems = [draw(np.random.default_rng(seed)) for seed in range(RECORDED)]
-        PROBLEMS.write_text("".join(f"{json.dumps(keys)}\n" for keys in problems))
-        return
-    count, furthest = int(sys.argv[1]), 0.0
-    for seed in range(count):
-        keys = draw(np.random.default_rng([1, seed]))
-        reference.check(attncli.compute(attncli.Problem(**keys)), tiles.solve(**keys))
-        furthest = max(furthest, off_by(keys))
-    print(f"{count} problems: every step is that of 50 digits to 1e-12")
-    print(f"from the untiled output at most {furthest:.2f} of the bound")
+furthest = [0.0]
+
+
+def check(trace: attncli.Trace, keys: Keys) -> None:
+    """Compare every step with 50 digits, and keep how far the output is from the untiled one."""
+    reference.check(trace, tiles.solve(**keys))
+    furthest.append(off_by(keys))
 
 
 if __name__ == "__main__":
-    main()
+    main(draw, PROBLEMS, check)
+    if max(furthest):
+        print(f"from the untiled output at most {max(furthest):.2f} of the bound")

@@ -151,7 +151,8 @@ def _check_ids(p: Settings, problem: Any) -> None:
     for side, letter in zip(SIDES, "nm", strict=True):
         rows, tokens = _rows_of(p, side), problem.sizes.size(letter) or problem.sizes.size("n")
         if rows and tokens and len(rows[0]) != tokens:
-            message = f"ids has {len(rows[0])} positions, but there are {tokens} {side}"
+            places = f"{len(rows[0])} position{'s'[: len(rows[0]) != 1]}"
+            message = f"ids has {places}, but there are {tokens} {side}"
             hint = "write a position for each, or ids: {queries: […], keys: […]}"
             raise fail(message, "positions", hint=hint, needs="sizes")
         sections = p.get("sections", [1] if len(rows) < 2 else [])
