@@ -68,8 +68,15 @@ def score_tables() -> Iterator["Line"]:
     from attncli.core.attention.norms_and_activations import ACTIVATIONS, LAYER_NORMS, NORMS
     from attncli.core.attention.positions import POSITIONS
     from attncli.core.attention.scores import SCORES
+    from attncli.core.problem.kinds import KINDS
     from attncli.printing.layout import wrapped
 
+    yield [("kind: the mechanism", "title")]
+    width = max(map(len, KINDS))
+    for name, kind in KINDS.items():
+        words = f"  {name:<{width}}  {kind.meaning}"
+        yield from wrapped([(words, "")], MAX_WIDTH, hanging=" " * (width + 4))
+    yield []
     tables: list[tuple[str, Mapping[str, Any], str]] = [
         ("score: how alike a query q and a key k are", SCORES, "source"),
         ("positions: how tokens know their places; t = start + i − 1", POSITIONS, "source"),
