@@ -278,7 +278,7 @@ def _named(text: str) -> list[FoundMatrix]:
         one = FoundMatrix(_name_before(before), start, start, matrix.end(), fault)
         if matrix["endless"]:
             return [*named, one]
-        if joined and joined[joined.lastindex or 1]:
+        if joined and joined[joined.lastindex or 1]:  # the last group is =
             named[first:] = [replace(one, name=named[first].name)]
         else:
             first = first if joined else len(named)
