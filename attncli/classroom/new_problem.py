@@ -257,7 +257,7 @@ def _matrix(random: Random, key: str, shape: tuple[int, ...], sparse: bool = Tru
     """Return small whole numbers; a sparse matrix is mostly zeros."""
     if key in RATES:
         return draw(random, shape, (0.5, 1.0), zeros=0)
-    is_dense = not sparse or key in ("Q", "K", "V")
+    is_dense = not sparse or key in PROJECTED
     zeros = 0.4 * random.random() + (0 if is_dense else 0.5)
     return draw(random, shape, (1.0, 2.0) if key in INPUTS else (1.0,), zeros)
 
@@ -339,10 +339,10 @@ def small_flaws(trace: Trace) -> int:
         count += int((several & (least < MIN_WEIGHT)).sum()) + _repeated(head.round(6))
     problem = trace.problem
     for key in problem.matrices():
-        if key in ("X", "memory", "Q", "K", "V"):
+        if key in ("X", "memory", *PROJECTED):
             tokens = np.moveaxis(problem.array(key), -2, 0)
             count += _repeated(tokens) + int((~tokens.any(axis=(1, 2, 3))).sum())
-            count += _repeated(np.moveaxis(tokens, -1, 0)) if key in "QKV" else 0
+            count += _repeated(np.moveaxis(tokens, -1, 0)) if key in PROJECTED else 0
         elif key in RATES:
             count += int((problem.array(key) == 1).all())
         elif key.startswith(("W_", "encoder.", "decoder.")):

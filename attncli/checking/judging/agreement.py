@@ -143,7 +143,7 @@ def agrees(written: Array, unit: Unit, expected: Values, units: float = ROUNDED)
 
 
 def is_same(written: Array, right: Array, error: float = FLOAT_ERROR) -> Array:
-    """Return which numbers equal the expected ones, but for a relative error, that of floats."""
+    """Return which numbers equal the expected ones, but for a relative error."""
     with np.errstate(invalid="ignore"):  # −∞ − (−∞)
         same: Array = (written == right) | (np.abs(written - right) <= error * np.abs(right))
     return same

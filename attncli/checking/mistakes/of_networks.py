@@ -102,7 +102,7 @@ def reset_on_other_side(step: Step, trace: Trace) -> Nodes:
 
 @in_steps(GATES, "W was multiplied by the state before, and U by the input.")
 def weights_of_gate_exchanged(step: Step, trace: Trace) -> Nodes:
-    """Where both have one shape."""
+    """Only if both have one shape."""
     parts = [node for node in walk(made_of(step)) if is_named(node, ("W", "U"))]
     if len(parts) == 2 and array_of(parts[0]).shape == array_of(parts[1]).shape:
         others = dict(zip(parts, parts[::-1], strict=True))

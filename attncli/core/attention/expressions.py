@@ -232,19 +232,20 @@ class Condition(str):
 
     formula: tree.Formula
     lists: Lists
-    outer: Collection[str] = ()  # the names of lists that stand beside the mask, not in it
+    outer: Collection[str]  # the names of lists that stand beside the mask, not in it
 
     @classmethod
-    def of(cls, formula: tree.Formula, lists: Lists, written: str = "") -> Condition:
+    def of(
+        cls, formula: tree.Formula, lists: Lists, written: str = "", outer: Collection[str] = ()
+    ) -> Condition:
         condition = cls(written or text(formula))
-        condition.formula, condition.lists = formula, lists
+        condition.formula, condition.lists, condition.outer = formula, lists, outer
         return condition
 
     def beside(self, lists: Lists) -> Condition:
         """Return the same condition, which may also use these lists."""
-        condition = Condition.of(self.formula, {**lists, **self.lists}, str(self))
-        condition.outer = {*lists} - {*self.lists}
-        return condition
+        outer = {*lists} - {*self.lists}
+        return Condition.of(self.formula, {**lists, **self.lists}, str(self), outer)
 
     def check(self, n: int, m: int) -> None:
         """Raise an InputError unless the lists have an entry for each query, or key."""
