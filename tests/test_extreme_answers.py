@@ -11,6 +11,7 @@ import attncli
 from attncli.checking.judging.judged_steps import Compared
 from attncli.core.arithmetic import floats
 from attncli.core.mechanisms.trace import Trace
+from tests.conftest import SAMPLES
 
 BATCHED: dict[str, Any] = {
     "X": [[[1, 0.4], [-0.5, 1]], [[0.2, -1], [2, 0.3]], [[-1, 0.7], [0.1, 0.6]]],
@@ -63,6 +64,27 @@ def test_tokens_in_columns_of_a_calculation_rounded_by_hand() -> None:
     report = attncli.check(problem, answers)
     assert report.said == ("The tokens are in columns throughout.",)
     assert "rounded steps: the output is" in shown(report).replace("&nbsp;", " ")
+
+
+FOUR_COLUMNS: dict[str, Any] = {
+    "X": [[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]],
+    "W_q": [[1, 0, 1, 0], [1, 0, 0, 1], [0, 0, 1, 0], [0, 1, 1, 0]],
+    "W_k": [[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1], [1, 1, 0, 0]],
+}
+
+
+def test_columns_throughout_forgive_nothing_else() -> None:
+    """Transposed scores that are not scaled, and a missing number, are no other convention."""
+    scores = [[2, 8, 6], [4, 16, 12], [4, 16, 12]]
+    weights = [["0", "0.88", "0.12"], ["0", "0.98", "0.02"], ["0", "0.98", "0.02"]]
+    problem = attncli.Problem(**FOUR_COLUMNS)
+    report = attncli.check(problem, {"scores": scores, "weights": weights})
+    assert (report.said, report.first_wrong_step) == ((), "scores")
+    report = attncli.check(problem, {"scores": scores, "Q": attncli.compute(problem)["Q"].value.T})
+    assert report.said == ("The tokens are in columns throughout.",)
+    hard = attncli.load(SAMPLES / "dictionary_hard.yaml")
+    report = attncli.check(hard, {"Q": [["0.0", "0.0", "0.0"]], "output": [["3.0"]]})
+    assert (report.verdict, report.first_wrong_step, report.said) == ("wrong", "Q", ())
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -122,6 +123,42 @@ def test_right_numbers_contradict_a_factor() -> None:
     assert finding(problem, scores=[[3, 0, 3], [0, 3, 3], [1, 1, 6]]) is None
     said = message(problem, scores=[[3, 0, 3], [0, 3, 3], [3, 3, 18]])
     assert said == "Every number is 3 times what it should be."
+
+
+@pytest.mark.parametrize("factor", ["1/2", "2", "1/3"])
+@pytest.mark.parametrize("digits", [0, 1])
+def test_a_factor_holds_for_every_number_or_is_said_to_be_about(factor: str, digits: int) -> None:
+    """Wrong scores near a multiple of the right ones: exact between whole numbers, else `about`."""
+    draw, by, claims = np.random.default_rng(54), float(Fraction(factor)), 0
+    words = {"1/2": "half", "2": "twice", "1/3": "a third of"}[factor]
+    for _ in range(60):
+        q, k = draw.integers(-3, 4, (2, 2)), draw.integers(-3, 4, (3, 2))
+        key = AnswerKey(attncli.Problem(Q=q.tolist(), K=k.tolist(), V=[[1]] * 3, score="dot"))
+        right = q @ k.T
+        noise = draw.integers(-1, 2, right.shape) / 2 if draw.random() < 0.5 else 0
+        written = np.round(right * by + noise, digits)
+        found = key.check({"scores": written.tolist()}).findings.get("scores")
+        if found and found.id == "constant_factor" and f" {words} what" in found.message:
+            claims += 1
+            off = np.abs(written - by * right)
+            is_whole = written == np.round(written)
+            assert "about" in found.message or (off <= ~is_whole * 0.5 * 10.0**-digits).all()
+    assert claims
+
+
+def test_five_numbers_of_which_none_is_half_are_not_called_so() -> None:
+    problem = {"Q": [[1, 1], [2, 0]], "K": [[1, 1], [3, 0], [0, 1]], "V": [[1]] * 3}
+    assert finding(problem | {"score": "dot"}, scores=[[1, 2, 0], [1, 3, 0]]) is None
+
+
+def test_who_passed_over_the_scaling_is_told_so() -> None:
+    problem = {"X": [[1, 0], [0, 1]]}
+    exp = [["2.7183", "1"], ["1", "2.7183"]]
+    found = finding(problem, exp=exp)
+    assert found is not None
+    assert (found.id, found.message) == ("not_scaled", "In scaled: the scores were not scaled.")
+    scaled = [["0.7071", "0"], ["0", "0.7071"]]  # who wrote it did not use it
+    assert message(problem, scaled=scaled, exp=exp).startswith("exp was calculated from scores")
 
 
 def test_small_whole_numbers_are_known() -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import attncli
@@ -79,3 +82,60 @@ def test_more_axes_than_any_step_has_are_refused() -> None:
         nested = [nested]
     with pytest.raises(attncli.InputError, match="scores has 40 axes, which no step has"):
         attncli.check(attncli.Problem(X=[[1, 2], [3, 1]]), {"scores": nested})
+
+
+def of_other_shapes(value: Any) -> Iterator[Any]:
+    """Yield matrices of other shapes than the right one, which no axis of size 1 makes equal."""
+    yield from (2, [], [[]], [[[1, 2], [3, 4]], [[1, 2], [3, 4]]])
+    if value.ndim >= 2:
+        rows = value.reshape(-1, value.shape[-1]).tolist()
+        yield [*rows, rows[-1]]  # long
+        yield [row[:-1] if row is rows[0] else row for row in rows]  # ragged
+        yield [[*row, 1] for row in rows]  # wide
+
+
+@pytest.mark.parametrize("name", ["differential", "online", "decode", "heads_grouped", "delta"])
+def test_a_step_of_another_size_is_no_right_answer(name: str) -> None:
+    """The judge looks for mistakes that give another shape, also one without any number."""
+    key = attncli.AnswerKey(attncli.load(SAMPLES / f"{name}.yaml"))
+    for step in [*key.trace][::2]:
+        for raw in of_other_shapes(np.nan_to_num(step.value, neginf=-99)):
+            is_alone = step.value.size == 1 and np.size(raw) == 1
+            try:
+                report = key.check({step.name: raw})
+            except attncli.InputError:
+                continue
+            is_short = report.steps[step.name].has(5)  # a row that is left out costs that row
+            assert report.verdict != "correct" or is_alone or is_short, (step.name, raw)
+
+
+ONES = "V: [[1, 0], [0, 1], [1, 1]]"
+"""A right step of mask_matrix.yaml."""
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "said"),
+    [
+        ("asked: [[1, 0, -inf], [-inf, 1, 1], [-inf, -inf, -inf]]", 1, "(did you mean masked?)"),
+        ("asked: 1", 1, "incomplete: 6 numbers; skipped: asked (did you mean masked?)"),
+        ("QQ: [[2.5]]", 1, "incomplete: 6 numbers; skipped: QQ (write the name of the step)"),
+        ("weights:", 1, "incomplete: 6 numbers"),
+        ("weights: ~", 0, "correct: 6 numbers"),
+        ("dk: 2", 0, "skipped: dk (no steps of this problem)"),
+        ("points: 3", 0, "skipped: points (no steps of this problem)"),
+        ("date: 3 May", 0, "skipped: date (no steps of this problem)"),
+        ("heads 2:", 2, "heads 2 in answers has no value"),
+        ("heads 2:", 2, "write heads: 2"),
+        ("mask: {causal}", 2, "write mask: causal"),
+        ("foo:", 2, "a.yaml:2:1: foo in answers has no value"),
+        ("ouput:", 2, "did you mean output?"),
+    ],
+)
+def test_nothing_beside_the_steps_is_passed_over(
+    line: str, status: int, said: str, attn: Attn, tmp_path: Path
+) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(f"{ONES}\n{line}\n")
+    result = attn("check", SAMPLES / "mask_matrix.yaml", file)
+    assert result.status == status
+    assert said in result.out + result.err

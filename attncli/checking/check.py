@@ -13,7 +13,14 @@ from attncli.checking.answers.program_arrays import dtype_of, read_arrays, type_
 from attncli.checking.answers.step_names import At, mask_of, named_steps, with_step_names
 from attncli.checking.judging import judged_steps
 from attncli.checking.judging.agreement import agrees
-from attncli.checking.judging.judged_steps import Compared, Finding, Judged, Misshapen, behind
+from attncli.checking.judging.judged_steps import (
+    Compared,
+    Finding,
+    Given,
+    Judged,
+    Misshapen,
+    behind,
+)
 from attncli.checking.judging.operands import Reference
 from attncli.checking.judging.readings import Way, judged_as_read, likeliest_way
 from attncli.checking.naming.diagnosis import carried_forward
@@ -146,7 +153,10 @@ class Report(Record, Shown, eq=False):
         is_empty = all((codes == judged_steps.MISSING).all() for codes in self.counting.values())
         if is_empty and not is_passed_over:
             return "empty"
-        return "incomplete" if self.left_out or is_passed_over else "correct"
+        given = (one for one in self.steps.values() if isinstance(one, Given))
+        is_blank = any((one.written.texts == "").all() for one in given)  # a name without numbers
+        is_left_out = self.left_out if self.marking.expected else is_blank
+        return "incomplete" if is_left_out or is_passed_over else "correct"
 
     @property
     def points(self) -> dict[str, float]:

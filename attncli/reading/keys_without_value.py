@@ -8,9 +8,10 @@ from attncli.core.errors import Fault, KeyPath
 from attncli.core.numbers.forms import TRUTH, Form
 from attncli.core.problem.key_values import hint_for, key_of
 from attncli.core.problem.keys import KEYS
+from attncli.core.records import replace
 from attncli.core.tape.cell_names import ALIASES, may_mean_step
 from attncli.core.text.strings import did_you_mean, near_words, regex, visible
-from attncli.reading.document import Document, OpenKey
+from attncli.reading.document import Document, OpenKey, Raw, without_nulls
 
 KEY_AND_VALUE = regex(r"(\S+?)(?:\s*[=:]\s*|\s+)(\S.*)")
 """A key and a value without a colon and a blank between them, such as width 2."""
@@ -33,6 +34,19 @@ def faults_of(document: Document) -> list[Fault]:
             continue
         if not is_allowed or not (is_result or _is_known(key.path)):
             faults.append(_fault(key))
+    return faults
+
+
+def faults_of_answer(key: str, raw: Raw) -> list[Fault]:
+    """Return a fault for each key without a value in an answer that means no step."""
+    open_keys: list[OpenKey] = []
+    without_nulls({key: raw}, (), open_keys)
+    faults = []
+    for one in open_keys:
+        if not one.is_null:
+            is_whole = len(one.path) == 1
+            fault = _fault(replace(one, path=("answers", key)) if is_whole else one)
+            faults.append(replace(fault, path=one.path))
     return faults
 
 
@@ -77,7 +91,7 @@ def _likely_form(word: str, parents: list[str], is_only: bool) -> str:
         return f"write {pair[1]}: {pair[2]}"
     if outer and is_only and word in outer.words():
         return f"write {parents[0]}: {word}"
-    if parents == ["answers"]:
+    if parents == ["answers"] and near_words(word, ALIASES):
         return did_you_mean(word, ALIASES)
     if not form and not parents:
         return hint_for(word)

@@ -16,7 +16,7 @@ from attncli.checking.answers.cell_positions import (
     labels_of_cells,
     texts_in_place,
 )
-from attncli.checking.answers.step_names import At, InputNamed, find_answer
+from attncli.checking.answers.step_names import At, InputNamed, find_answer, is_one_number
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import Fault, InputError, NotThere, collected, fail, located, refuse
 from attncli.core.mechanisms.trace import Trace
@@ -29,8 +29,9 @@ from attncli.core.numbers.written import BLANK_CELLS, cell_words, decimal_of, sh
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import HEADS_AFTER_TOKENS
 from attncli.core.tape.step import Step
-from attncli.core.text.strings import regex, visible
+from attncli.core.text.strings import MIN_OF_SHORT, near_words, regex, visible
 from attncli.reading.document import KEYS_BESIDE_STEPS, Submission
+from attncli.reading.keys_without_value import faults_of_answer
 
 LIKE_BLOCKED = -999.0
 """Maximum number that programs write for the −∞ of a blocked cell."""
@@ -127,6 +128,7 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
                 matrices[step.name] = _written(step, parts[step.name], submission)
     fault_of = {str(one.path[0]): one for one in unknown}
     every = submission.matrices.items()
+    faults += chain.from_iterable(faults_of_answer(k, raw) for k, raw in every if k in fault_of)
     skipped = tuple((k, _hint(fault_of[k], raw, trace)) for k, raw in every if k in fault_of)
     is_known |= any(
         submission.locate((key,)).file and getattr(fault_of[key], "nearest", "")
@@ -214,14 +216,19 @@ def _hint(fault: Fault, raw: Any, trace: Trace) -> str:
     if len(fault.path) > 1:
         return fault.message
     is_cell, shape = "[" in str(fault.path[0]), shape_of(raw)
-    is_copy = isinstance(fault, InputNamed) and shape in [
-        x.value.shape for x in trace.inputs.values()
-    ]
-    if is_copy or not (is_cell or shape):
+    inputs = [x.value.shape for x in trace.inputs.values()]
+    is_slip = is_cell or (is_one_number(raw) and _is_slip(fault))
+    if (isinstance(fault, InputNamed) and shape in inputs) or not (is_slip or shape):
         return ""
-    if is_cell or not isinstance(fault, NotThere) or fault.nearest:
+    if is_slip or not isinstance(fault, NotThere) or fault.nearest:
         return fault.hint
-    return WHICH_STEP if np.prod(shape) > 1 else ""
+    return WHICH_STEP if len(shape) > 1 else ""
+
+
+def _is_slip(fault: Fault) -> bool:
+    """Return True for a name that is so like one of a step that no other word is likely."""
+    nearest = getattr(fault, "nearest", "")
+    return bool(nearest and near_words(str(fault.path[0]), [nearest], MIN_OF_SHORT))
 
 
 def shape_of(raw: Any) -> Shape:
@@ -232,7 +239,7 @@ def shape_of(raw: Any) -> Shape:
         texts, _ = labelled_texts(raw, (), ragged=True)
     except InputError:
         return ()
-    return texts.shape if 2 * np.isfinite(numbers_of(texts)[0]).sum() > texts.size else ()
+    return texts.shape if 2 * np.isnan(numbers_of(texts)[0]).sum() < texts.size else ()
 
 
 def _of_one_computer(matrices: Matrices) -> Matrices:

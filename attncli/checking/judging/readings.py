@@ -291,24 +291,35 @@ def _is_seen(way: Way, names: Collection[str]) -> bool:
 
 
 def _in_other_convention(way: Way) -> Iterator[Way]:
-    """Yield tokens as columns throughout, or as rows where the problem has columns."""
+    """Yield tokens as columns throughout, or as rows where the problem has columns.
+
+    No row or column may be left out, and where every shape fits both ways, every number must be
+    right, as only the numbers tell then.
+    """
     trace = way.reference.trace
     if "tokens_as" not in KINDS[trace.problem.kind].options or len(way.matrices) < 2:
         return
     fitting = [trace[name] for name, one in way.matrices.items() if isinstance(one, Written)]
     if fitting and all(step.backward and not TOKEN_AXES & {*step.trailing} for step in fitting):
         return  # the gradient of a weight matrix does not show whether tokens are rows
-    sizes = (step.array.shape[2:4] for step in fitting if len(step.trailing) > 1)
-    if any(rows != columns and min(rows, columns) > 1 for rows, columns in sizes):
-        return  # its shapes would have been refused
-    right = way.reference.changed(partial(equivalent_forms.with_change, other_convention=True))
+    change = partial(equivalent_forms.with_change, other_convention=True)
+    right = way.reference.kept(("other convention",), partial(way.reference.changed, change))
     try:
         matrices = read_submission(way.submission, right.trace)[0]
     except InputError:  # a name of a cell, or a label, that fits the one way only
         return
+    if not all(_is_whole(one) for one in matrices.values()):
+        return
     tokens = "rows" if next(iter(trace)).columns else "columns"
     said = f"The tokens are in {tokens} throughout."
-    yield replace(way, reference=right, matrices=matrices, said=(*way.said, said))
+    other = replace(way, reference=right, matrices=matrices, said=(*way.said, said))
+    if len(fitting) < len(way.matrices) or not other.wrong:
+        yield other
+
+
+def _is_whole(one: Written | ShapeMismatch) -> bool:
+    """Return True for a matrix of the right shape of which no row and no column is missing."""
+    return isinstance(one, Written) and not any(one.missing.all(axis).any() for axis in (-2, -1))
 
 
 def _scores_adjusted(way: Way) -> Iterator[Way]:

@@ -20,7 +20,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.softmax import Sum
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import Record, replace
-from attncli.core.tape.evaluation import Change, Values, broadcast_to_step, evaluate, walk
+from attncli.core.tape.evaluation import Change, Values, broadcast_to_step, evaluate, sources, walk
 from attncli.core.tape.operations import Transposed
 from attncli.core.tape.step import Expression, Step
 from attncli.core.text.strings import all_of, small
@@ -101,7 +101,8 @@ def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterato
     """Yield the mistakes that may be made in a step, then those in hidden steps before it.
 
     One wrong number is no evidence of mistakes in hidden steps, and a hidden step in which a
-    mistake is known has no second one.
+    mistake is known has no second one. A student who passed over a hidden step made the mistake of
+    that step, such as `not_scaled`.
     """
 
     def find(place: Step) -> dict[str, list[MistakeInStep]]:
@@ -109,7 +110,11 @@ def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterato
 
     is_choice = step.plain == "next"  # of one word among a few, which chance gives, too
     hidden = [] if is_alone or is_choice else judge.operands.written.unknown_before(step)
-    return in_order(step, [one for one in hidden if one.name not in judge.mistaken], find)
+    passed_over = {(one.name, source.name) for one in hidden for source in sources(one)}
+    for one in in_order(step, [one for one in hidden if one.name not in judge.mistaken], find):
+        words = one.words if one.mistake.id == "earlier_step_used" else {}
+        if (words.get("right"), words.get("used")) not in passed_over:
+            yield one
 
 
 class Explained(Record, eq=False):

@@ -70,7 +70,7 @@ def _of_other_shape(judge: Judge, judged: Misshapen) -> Iterator[Finding]:
             continue
         if step.columns and result.ndim == 4:
             result = np.swapaxes(result, -1, -2)  # type: ignore[type-var]  # of intervals, too
-        result = interval(result.reshape([size for size in result.shape if size > 1]))
+        result = interval(result.reshape([size for size in result.shape if size != 1]))
         if result.shape != numbers.shape or numbers.size < 2:
             continue
         is_evident = (result.high - result.low <= 0.1 * np.ptp(numbers)).all()

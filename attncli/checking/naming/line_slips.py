@@ -218,18 +218,23 @@ def _every(wrong: WrongStep, verb: str, of_several: str) -> str:
 
 
 def common_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """Yield the factors by which all numbers may be off, simple ones first."""
+    """Yield the factor by which all numbers are off, a simple one if it may be.
+
+    It is a fact if it gives each number as written, and the numbers tell it to within `NEARLY_ONE`.
+    Otherwise rounding decides whether it holds, and the sentence says "about".
+    """
     judged = wrong.judged
     # The student may have multiplied numbers that were already rounded.
     is_rounded = not is_exact(judged.follows, judged.unit)
     half_unit = judged.unit / 2 if is_rounded else 0.0
     least, most = judged.follows.low - half_unit, judged.follows.high + half_unit
     kept = wrong.shown & (least * most > 0)  # what may be 0 says nothing of a factor
-    values = wrong.values[kept]
-    if values.size < MIN_EVEN or not np.isfinite([values, judged.yours[kept]]).all():
+    values, yours = wrong.values[kept], judged.yours[kept]
+    if values.size < MIN_EVEN or not np.isfinite([values, yours]).all():
         return
     # Each number allows the factors with which the right one rounds to it.
-    more = ROUNDED * judged.unit[kept] + float_error(values)
+    is_whole = (values == np.round(values)) & (np.abs(yours - np.round(yours)) < float_error(yours))
+    more = np.where(is_whole, 0.0, ROUNDED * judged.unit[kept]) + float_error(values)
     ends = [(values + way * more) / end[kept] for way in (-1, 1) for end in (least, most)]
     low, high = float(np.minimum.reduce(ends).max()), float(np.maximum.reduce(ends).min())
     middle, parts = (low + high) / 2, {1 / n: f"1/{n} of" for n in range(2, 11)}
@@ -239,12 +244,15 @@ def common_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
     if 1 / NEARLY_ONE < factor < NEARLY_ONE or low <= 0 <= high:
         return
     words = parts.get(factor, "twice" if factor == 2 else f"{factor:.4g} times")
+    is_near = max(low / high, high / low) < NEARLY_ONE
+    is_fact = is_near and bool((np.abs(values - factor * yours) <= more).all())
     every, they = _every(wrong, "is", "are"), "they" if wrong.is_one_line else "it"
     which = "is one too many" if abs(factor) > 1 else "was left out"
-    what, advice = f"{every} {words} what {they} should be.", f"Look for a factor that {which}."
-    hint = "All numbers are off by the same factor."
+    what = f"{every} {'' if is_fact else 'about '}{words} what {they} should be."
+    advice, hint = f"Look for a factor that {which}.", "All numbers are off by the same factor."
     finding = Finding("constant_factor", what, advice, hint=hint)
-    yield Hypothesis(finding, hull(factor * least, factor * most), is_fact=True)
+    ends_of_all = hull(factor * least, factor * most)
+    yield Hypothesis(finding, ends_of_all, fitted=1, is_fact=is_fact)
 
 
 def other_step(wrong: WrongStep) -> Iterator[Hypothesis]:

@@ -213,7 +213,7 @@ def those_like(word: str, known: Sequence[str], lists_all: str = "") -> str:
     return f"{', '.join(near)}, … ({len(known)} in all{lists_all and f': see {lists_all}'})"
 
 
-def near_words(word: str, known: Iterable[str]) -> list[str]:
+def near_words(word: str, known: Iterable[str], at_least: float = MIN_SIMILARITY) -> list[str]:
     """Return the known word that is most like a misspelt one, or nothing."""
     import difflib  # which only a misspelt word needs
 
@@ -222,7 +222,7 @@ def near_words(word: str, known: Iterable[str]) -> list[str]:
     for same in (plain, plain.removesuffix("_attention"), plain.removesuffix("_a")):
         if same in lower:
             return [lower[same]]
-    least = MIN_SIMILARITY if len(word) > SHORT_WORD else MIN_OF_SHORT
+    least = at_least if len(word) > SHORT_WORD else MIN_OF_SHORT
     return [lower[w] for w in difflib.get_close_matches(word.lower(), lower, n=1, cutoff=least)]
 
 
