@@ -17,9 +17,11 @@ from xml.etree import ElementTree
 import pytest
 
 import attncli
+from attncli.classroom import submissions
 from attncli.printing.formats import ReportSelection
 from attncli.printing.report import report_page
 from attncli.printing.verdicts import verdict
+from attncli.reading import read as reading
 from tests.conftest import SAMPLES, Attn
 from tests.gradescope_fields import faults
 
@@ -550,3 +552,17 @@ def test_no_name_is_a_formula_in_libreoffice(attn: Attn, tmp_path: Path) -> None
     ]
     shown = [" ".join(cell.split()) for cell in cells]
     assert [name for name in names if " ".join(name.split()) not in shown] == []
+
+
+def test_a_file_too_large_for_memory_stops_no_other(
+    attn: Attn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(file: Any, *arguments: Any, **named: Any) -> Any:
+        if "Bo" in str(file):
+            raise MemoryError
+        return reading.read(file, *arguments, **named)
+
+    monkeypatch.setattr(submissions, "read", read)
+    answers = {"in/Ada.yaml": RIGHT["Small"], "in/Bo.yaml": RIGHT["Small"]}
+    rows = book(attn, write(tmp_path, {"hw.yaml": SMALL, **answers}), "hw.yaml", "in")
+    assert rows == [("Ada", "Small", "correct"), ("Bo", "Small", "unreadable")]

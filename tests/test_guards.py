@@ -353,6 +353,12 @@ def test_memory_is_measured_before_the_names_of_matrices_are_read(
     too_little(megabytes, *command, "-m", "Wq=x.csv")
 
 
+@pytest.mark.parametrize("megabytes", [140, 150, 160])
+@pytest.mark.parametrize("command", ["check hw.yaml a.yaml", "vary hw.yaml", "scores", "schema"])
+def test_too_little_memory_for_numpy_is_a_sentence(command: str, megabytes: int) -> None:
+    too_little(megabytes, *command.split())
+
+
 OBEYED = "a\x1b[31m\x9b2J\u202eb\u2066c\u200fd\x07\u2028\x85\x00"
 
 

@@ -9,8 +9,11 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager, redirect_stderr
+from io import StringIO
 from pathlib import Path
 from socket import socket
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -166,7 +169,8 @@ def test_problem_that_ends_its_process_is_named(
     status, out, err = result(capfdbinary, *words, "--jobs", "2")
     assert status == 2
     assert out.splitlines() == [line for line in one[1].splitlines() if b"number 30" not in line]
-    assert b"many.jsonl:31: problem 32: the process that worked on it ended" in err
+    said = b"many.jsonl:31: the process that worked on this problem ended, and so did another\n"
+    assert said + b"  in problem 32\n" in err
 
 
 def test_process_that_is_killed_loses_nothing() -> None:
@@ -324,6 +328,90 @@ def test_wrong_cluster_is_named(
     pytest.importorskip("distributed")
     assert run(["compute", str(ROOT / "sample_inputs" / "i_am_good.yaml"), *flags]) == 2
     assert capsys.readouterr().err.startswith(message)
+
+
+DASK = [sys.executable, "-m", "dask"]
+
+
+@contextmanager
+def started(*words: str, folder: Path = ROOT) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a part of a cluster whose modules are those of a folder; end it."""
+    env = {**os.environ, "PYTHONPATH": str(folder)}
+    command = [*DASK, *words, "--no-dashboard"]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(command, cwd=folder, env=env, stdout=quiet, stderr=quiet) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+
+
+def test_a_cluster_that_cannot_go_on_is_a_sentence(tmp_path: Path) -> None:
+    """Workers have another version; then the scheduler ends while rows are written."""
+    pytest.importorskip("distributed")
+    key, answers = write_class(tmp_path)
+    for number in range(450):  # their rows are more than a pipe holds
+        (answers / f"{'a' * 200} {number}.yaml").write_text("weights: [[0.27, 0.73]]")
+    (tmp_path / "attncli").mkdir()
+    (tmp_path / "attncli" / "__init__.py").write_text("raise ImportError('this is another attn')")
+    with socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    address = f"tcp://127.0.0.1:{port}"
+    worker = ["worker", address, "--nthreads", "1"]
+    words = [*ATTN, "check", str(key), str(answers), "-f", "csv", "--cluster", address]
+    with started("scheduler", "--host", "127.0.0.1", "--port", port) as scheduler:
+        with started(*worker, folder=tmp_path):
+            done = subprocess.run(words, capture_output=True, check=False, timeout=60)
+        message = f"the cluster of {address} failed: ImportError: this is another attn;"
+        assert done.stderr.decode().startswith(message)
+        assert (done.returncode, b"; done: 0 of 500\n" in done.stderr) == (2, True)
+        with started(*worker), subprocess.Popen(words, stdout=-1, stderr=-1) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            process.stdout.readline()
+            scheduler.kill()
+            rows = process.stdout.read().count(b"\n") + 1
+            assert process.stderr is not None
+            error = process.stderr.read().decode()
+    assert (process.returncode, rows < 500) == (2, True)
+    message = f"the cluster of {address} failed: its scheduler does not answer any more"
+    assert error.startswith(f"{message}; done: {rows} of 500\n")
+
+
+def test_workers_of_another_version_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    distributed = pytest.importorskip("distributed")
+    one, other = ({"packages": {"attncli": version}} for version in ("1.0", "0.9"))
+    workers = {"tcp://10.0.0.2:1": one, "tcp://10.0.0.3:1": other}
+    client = SimpleNamespace(
+        wait_for_workers=lambda *_: None,
+        get_versions=lambda packages: {"client": one, "workers": workers},
+    )
+    monkeypatch.setattr(distributed, "Client", lambda *_, **__: client)
+    assert run(["compute", "-", "--cluster", "tcp://a:1"]) == 2
+    message = "the cluster of tcp://a:1 failed: tcp://10.0.0.3:1 has attn 0.9, not 1.0; done: 0\n"
+    assert capsys.readouterr().err.startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "message"),
+    [
+        ("os.fork", BlockingIOError(11, "Try again"), "no process can be started: try again\n"),
+        ("threading.Thread.start", RuntimeError("can't start new thread"), "the calculation does"),
+    ],
+)
+def test_processes_that_cannot_start_are_a_sentence(
+    name: str, error: Exception, message: str, many: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(name, fails)
+    with redirect_stderr(StringIO()) as err:
+        assert run(["compute", str(many), "-f", "json", "--jobs", "2"]) == 2
+    assert err.getvalue().startswith(message)
 
 
 def test_writers_can_be_sent_to_other_processes() -> None:

@@ -165,6 +165,9 @@ def read_answer_file(
         read = tuple(course.load(path))
     except InputError as error:
         return AnswerFile(path, parts, source, kind, error=error)
+    except MemoryError:
+        too_large = error_at(Place(path), "reading this takes more memory than there is")
+        return AnswerFile(path, parts, source, kind, error=too_large)
     return AnswerFile(path, parts, source, kind, read, _are_of_several(read, course))
 
 

@@ -159,6 +159,7 @@ def _numbered(
     if pool is None:
         tried = zip(lists, repeat([None] * len(every)), strict=False)
     else:
+        pool.total = count
         tried = in_order(partial(_tried, every), lists, pool, _lost)
     for (number,), trials in tried:
         yield [one.variant(number, trial) for one, trial in zip(every, trials, strict=True)]

@@ -54,6 +54,7 @@ def scores(
     theme: options.ThemeOption = "auto",
     no_pager: options.NoPager = False,
 ) -> None:
+    options.prepare_numpy()
     write_lines([score_tables()], Display(color, theme, not no_pager))
 
 
@@ -122,6 +123,7 @@ def _columns(rows: Sequence[Sequence[str]]) -> Iterator["Line"]:
 
 
 def schema() -> None:
+    options.prepare_numpy()
     from attncli.core.problem.json_schema import schema as problem_schema
 
     print_lines([_indented(problem_schema())])
@@ -238,6 +240,7 @@ def demo(
     ] = DEFAULT_SAMPLE,
     opens: Annotated[bool, options.output("--open/--no-open", help=OPEN_HELP)] = True,
 ) -> None:
+    options.prepare_numpy()
     from attncli.core.mechanisms.compute import compute
     from attncli.pages.html import traces
     from attncli.printing.formats import Selection

@@ -248,12 +248,15 @@ def status_of(work: Callable[[], object]) -> int:
         return end.exit_code
     except ReaderWentAwayError:
         return READER_WENT_AWAY
-    except OSError as error:
-        return complain(fail(f"standard output cannot be written: {error.strerror}"))
+    except OSError as error:  # that of a help page names no file
+        name = visible(str(error.filename or "standard output"))
+        return complain(fail(f"{name} cannot be used: {reason_of(error)}"))
     except InputError as error:
         return complain(error)
-    except MemoryError:
-        hint = "--only output keeps no step of n × n numbers"
+    except (MemoryError, RuntimeError) as error:
+        if not (isinstance(error, MemoryError) or "can't start new thread" in str(error)):
+            raise
+        hint = "raise the limit; attn compute --only output keeps no step of n × n numbers"
         return complain(fail("the calculation does not fit into memory", hint=hint))
     except ImportError as error:
         # NumPy's error is a page of advice; its cause says what happened.

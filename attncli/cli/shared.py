@@ -17,6 +17,7 @@ from attncli.core.jobs import Pool, in_order
 from attncli.core.records import Record, replace
 from attncli.reading.document import error_at
 from attncli.reading.portions import Portion, lists_of
+from attncli.reading.read import STDIN
 
 if TYPE_CHECKING:
     from attncli.core.mechanisms.trace import Trace
@@ -136,9 +137,10 @@ def _in_parts(
     def lost(one: Portion) -> Part:
         """Return what becomes of a problem that twice ended the process that worked on it."""
         line = one.lines + 1 if isinstance(one.content, str) else 0
-        reason = "the process that worked on it ended, and so did another"
-        error = error_at(Place(one.source, line), f"problem {one.before + 1}: {reason}")
-        return replace(work([one._replace(content=error)]), number=one.number + 1)
+        name = STDIN if one.source == "-" else one.source
+        message = "the process that worked on this problem ended, and so did another"
+        error = error_at(Place(name, line), message)
+        return work([one._replace(content=error, number=one.number + 1)])
 
     for some, result in in_order(work, lists, pool, lost):
         part = result

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import gc
 import os
+import pickle
 import signal
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attncli.core.errors import fail
+from attncli.core.errors import InputError, fail, reason_of
 from attncli.core.text.strings import visible
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ class Pool:
     size = 100
     """Number of items that are sent together, with the work."""
 
+    done = total = 0
+    """Number of items with a result, and of all if that is known."""
+
     def __init__(self, executor: Executor, processes: int = 0) -> None:
         self.executor = executor
         self.most = LISTS_PER_PROCESS * (processes or getattr(executor, "_max_workers", 0))
@@ -51,6 +55,10 @@ class Pool:
     def start(self, work: Callable[[list[Item]], Result]) -> Callable[[list[Item]], Future[Result]]:
         """Return what submits a list of items."""
         return lambda items: self.executor.submit(work, items)
+
+    def result(self, future: Future[Result]) -> Result:
+        """Return the result of a list, or raise an error, such as one of `broken`."""
+        return future.result()
 
     def stop(self) -> None:
         """Leave the executor as it is."""
@@ -75,37 +83,88 @@ class Processes(Pool):
 
     def start(self, work: Callable[[list[Item]], Result]) -> Callable[[list[Item]], Future[Result]]:
         self.executor = self._new((work,))
-        return lambda items: self.executor.submit(_do, items)
+
+        def submit(items: list[Item]) -> Future[Result]:
+            try:
+                return self.executor.submit(_do, items)
+            except OSError as error:
+                raise fail(f"no process can be started: {reason_of(error)}") from None
+
+        return submit
 
     def stop(self) -> None:
         self.executor.shutdown(wait=False, cancel_futures=True)
 
 
-def cluster(address: str) -> Pool:
-    """Return the workers of a cluster of dask.distributed, by the address of its scheduler.
+class Call(partial[Any]):
+    """A call that is made when it is unpickled: a cluster waits without end for what cannot be."""
 
-    Raises:
-        InputError: if the library is not installed, or the cluster has no scheduler or no worker.
-    """
-    try:
-        from distributed import Client, KilledWorker
-    except ImportError:
-        message = "a cluster needs dask.distributed, which is not installed"
-        raise fail(message, hint="pip install 'attncli[cluster]'") from None
-    try:
-        client = Client(address, set_as_default=False, timeout=CONNECTING_SECONDS)
-    except (OSError, ValueError):
-        message = f"no scheduler of dask.distributed answers at {visible(address)}"
-        hint = "`dask scheduler` starts one and prints its address, such as tcp://10.0.0.1:8786"
-        raise fail(message, hint=hint) from None
-    try:
-        client.wait_for_workers(1, CONNECTING_SECONDS)
-    except TimeoutError:
-        message = f"the cluster of {visible(address)} has no worker"
-        raise fail(message, hint=f"start one by `dask worker {visible(address)}`") from None
-    pool = Pool(client.get_executor(), sum(client.ncores().values()))
-    pool.broken = (KilledWorker,)
-    return pool
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self.func, self.args
+
+
+def _pickled(work: Callable[[list[Item]], object], items: list[Item]) -> bytes:
+    return pickle.dumps(work(items))
+
+
+class Cluster(Pool):
+    """The workers of a cluster of dask.distributed; an InputError says what they lack, or lose."""
+
+    def __init__(self, address: str) -> None:
+        import logging
+
+        try:
+            from distributed import Client, KilledWorker
+        except ImportError:
+            message = "a cluster needs dask.distributed, which is not installed"
+            raise fail(message, hint="pip install 'attncli[cluster]'") from None
+        self.address = visible(address)
+        try:
+            self.client = Client(address, set_as_default=False, timeout=CONNECTING_SECONDS)
+        except (OSError, ValueError):
+            message = f"no scheduler of dask.distributed answers at {self.address}"
+            hint = "`dask scheduler` starts one and prints its address, such as tcp://10.0.0.1:8786"
+            raise fail(message, hint=hint) from None
+        self._wait_for_worker()
+        versions = self.client.get_versions(packages=["attncli"])
+        own = versions["client"]["packages"]["attncli"]
+        for worker, about in versions["workers"].items():
+            if (other := about["packages"].get("attncli")) != own:
+                raise self._lost(f"{worker} has attn {other or 'not installed'}, not {own}")
+        super().__init__(self.client.get_executor(), sum(self.client.ncores().values()))
+        self.broken = (KilledWorker,)
+        logging.disable()  # the library's tracebacks say no more than the error below
+
+    def start(self, work: Callable[[list[Item]], Result]) -> Callable[[list[Item]], Future[Result]]:
+        return lambda items: self.executor.submit(
+            pickle.loads, pickle.dumps(Call(_pickled, work, items))
+        )
+
+    def result(self, future: Future[Any]) -> Any:
+        from concurrent.futures import CancelledError  # few runs need it
+
+        while True:
+            try:
+                return pickle.loads(future.result(CONNECTING_SECONDS))
+            except TimeoutError:
+                self._wait_for_worker()
+            except CancelledError:
+                raise self._lost("its scheduler does not answer any more") from None
+            except Exception as error:
+                if isinstance(error, (InputError, MemoryError, *self.broken)):
+                    raise
+                raise self._lost(f"{type(error).__name__}: {error}") from None
+
+    def _wait_for_worker(self) -> None:
+        try:
+            self.client.wait_for_workers(1, CONNECTING_SECONDS)
+        except OSError:
+            raise self._lost("no worker runs, such as `dask worker` starts") from None
+
+    def _lost(self, reason: str) -> InputError:
+        done = f"{self.done:,} of {self.total:,}" if self.total else f"{self.done:,}"
+        hint = "its machines need the version of attn that is here; --jobs 0 needs no others"
+        return fail(f"the cluster of {self.address} failed: {reason}; done: {done}", hint=hint)
 
 
 def in_order(
@@ -138,17 +197,18 @@ def in_order(
 
     def alone(item: Item) -> tuple[list[Item], Result]:
         try:
-            return [item], sent([item]).result()
+            return [item], pool.result(sent([item]))
         except pool.broken:
             return [item], lost(item)
 
     def first() -> Iterator[tuple[list[Item], Result]]:
         items, future = waiting.popleft()
         try:
-            results = iter([(items, future.result())])
+            results = iter([(items, pool.result(future))])
         except pool.broken:
             results = map(alone, items)
         yield from results
+        pool.done += len(items)
 
     try:
         for items in chain(lists, [None]):
@@ -170,6 +230,7 @@ def each_in_order(
     """Yield items, which are taken as they are needed, with their results; see `in_order`."""
     rest = iter(items)
     lists: Iterator[list[Item]] = iter(lambda: [*islice(rest, pool.size)], [])
+    pool.total = len(items) if isinstance(items, Sized) else 0
     for some, results in in_order(work, lists, pool, lambda item: [lost(item)]):
         yield from zip(some, results, strict=True)
 
