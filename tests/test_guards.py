@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.core.attention import threads
 from attncli.core.mechanisms import compute as computing
 from attncli.printing.formats import steps_named
 from attncli.reading import yaml_documents
@@ -357,6 +358,11 @@ def test_memory_is_measured_before_the_names_of_matrices_are_read(
 @pytest.mark.parametrize("command", ["check hw.yaml a.yaml", "vary hw.yaml", "scores", "schema"])
 def test_too_little_memory_for_numpy_is_a_sentence(command: str, megabytes: int) -> None:
     too_little(megabytes, *command.split())
+
+
+def test_short_memory_starts_no_more_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "room_within_limit", lambda: 2 * threads.THREAD_BYTES - 1)
+    assert threads.threads_available() == 1
 
 
 OBEYED = "a\x1b[31m\x9b2J\u202eb\u2066c\u200fd\x07\u2028\x85\x00"

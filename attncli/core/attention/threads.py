@@ -14,6 +14,8 @@ from contextlib import contextmanager, nullcontext
 from threading import Lock, Thread
 from typing import TypeVar
 
+from attncli.core.arithmetic.memory import room_within_limit
+
 Task = TypeVar("Task")
 
 OPENBLAS = (
@@ -23,18 +25,22 @@ OPENBLAS = (
 )
 """Names of the functions that get and set the number of threads of OpenBLAS, by its build."""
 
+THREAD_BYTES = 110_000_000
+"""Address space of a thread: 64 MB for its objects, 8 MB for its stack, 35 MB for OpenBLAS."""
+
 _BLAS_LOCK = Lock()
 
 
 def threads_available() -> int:
     """Return the number of threads worth starting: one if those of BLAS cannot be held to one each.
 
-    Otherwise it is the number of processors of this process, or OMP_NUM_THREADS if that is less.
+    Otherwise it is the number of processors of this process, or less by OMP_NUM_THREADS or memory.
     """
     if _blas_threads() is None:
         return 1
     has_affinity = hasattr(os, "sched_getaffinity")  # as Linux has
     count = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    count = max(min(count, room_within_limit() // THREAD_BYTES), 1)
     most = os.environ.get("OMP_NUM_THREADS", "")
     return min(count, int(most)) if most.isdecimal() and int(most) else count
 
