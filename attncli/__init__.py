@@ -104,10 +104,10 @@ def __getattr__(name: str) -> object:
     return value
 
 
-def _page(shown: Trace | Report) -> str:
+def _page(shown: Trace | Report, form: str) -> str:
     from attncli.printing.formats import render
 
-    return render(shown, "html")
+    return render(shown, form)
 
 
 Shown.page = _page

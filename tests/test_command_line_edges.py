@@ -553,9 +553,7 @@ def test_set_is_for_every_command_that_reads_a_problem(attn: Attn) -> None:
     assert attn("check", sample, "-", stdin=answers).status == 1
     assert attn("check", sample, "-", *set_, stdin=answers).status == 0
     unknown = attn("worksheet", sample, "-f", "yaml", "--set", "foo=1").err
-    assert unknown.startswith("--set: unknown key foo\n  known: ")
-    assert unknown.endswith("in all: see attn schema)\n")
-    assert unknown.count(", ") == 5
+    assert unknown == "--set: unknown key foo\n  known: form, … (99 in all: see attn schema)\n"
 
 
 def test_a_quiet_command_has_no_note_on_windows_1252(attn: Attn, tmp_path: Path) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
 
+import attncli
 from tests.conftest import ROOT, Attn, cases
 from tests.snapshots import FOLDER, assert_same
 
@@ -151,3 +153,66 @@ def test_a_message_quotes_no_more_than_can_be_read(attn: Attn, tmp_path: Path) -
     assert result.status == 2
     assert "unknown kind aaa" in result.err
     assert len(result.err) < 2_000
+
+
+DIGITS = "1" * 5000
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("title: x", ["1:1: there is neither X nor Q"]),
+        ("{notes: 1}", ["1:1: there is neither X nor Q"]),
+        ("# 1\n\n- 1", ["3:1: a problem is a mapping of keys to values, not a list"]),
+        ("title: x\nX: [[1e200]]", ["2:1: scores holds a number that is beyond"]),
+        ("score: {name: scaled_dto, scal: 2}", ["1:9: unknown score", "1:27: unknown key scal"]),
+        ("score: {name: scaled_dto, scal: 2}", ["  known: name\n"]),
+        ("normalize: {name: hardmax, sink: 1}", ["1:28: the normaliser hardmax has no sink"]),
+        ("foo: 1", ["  known: form, … (99 in all: see attn schema)\n"]),
+        ("gradient: {loss: foo}", ["known: sum, squared_error, half_squared_error, mean_squ"]),
+        ("gradient: loss", ["1:1: gradient: loss is the cross-entropy of target"]),
+        ("X: [[1]]\n...\nX: [[2]]", ["3:1: the line ... ends a problem", "write --- between two"]),
+        ("X: zeros(1000, 4)", ["1:1: X: zeros is read with sizes of at most 999"]),
+        ("X: np.eye(3, 1000)", ["X: np.eye is read with sizes of at most 999"]),
+    ],
+)
+def test_every_message_has_its_place_and_a_way_out(
+    text: str, lines: list[str], attn: Attn, tmp_path: Path
+) -> None:
+    (tmp_path / "p.yaml").write_text(text)
+    result = attn("compute", "p.yaml", "--only", "output", cwd=tmp_path)
+    assert result.status == 2
+    for line in lines:
+        assert (f"p.yaml:{line}" if line[:1].isdigit() else line) in result.err
+
+
+def test_more_digits_than_python_reads_are_no_number(attn: Attn, tmp_path: Path) -> None:
+    """Superscripts, too: `isdigit` lets them through, and `int` raises a ValueError."""
+    words = "embedding: {vocabulary: [a, b], table: [[1, 0], [0, 1]]}, tokens: [a, b]"
+    rest = f"unembedding: tied, target: ['{DIGITS}', '²']"
+    (tmp_path / "p.yaml").write_text(f"{{kind: transformer, {words}, {rest}}}")
+    result = attn("compute", "p.yaml", cwd=tmp_path)
+    assert (result.status, "is not in the vocabulary" in result.err) == (2, True)
+    names = ("①", "②", DIGITS[:250])
+    for folder in names:
+        (tmp_path / "class" / folder).mkdir(parents=True)
+        (tmp_path / "class" / folder / "²1.yaml").write_text("output: 1\n")
+    with zipfile.ZipFile(tmp_path / "class" / "a.zip", "w") as archive:
+        archive.writestr(f"{DIGITS}.yaml", "output: 1\n")
+    result = attn("check", GOOD, str(tmp_path / "class"))
+    assert (result.status, result.out.count("first at output")) == (1, 4)
+    assert attn("explain", GOOD, f"weights[{DIGITS}, 1]").status == 2
+    report = attn("check", GOOD, "-", stdin=f"weights: {{{DIGITS}: [1, 0, 0]}}".encode())
+    assert report.status == 2
+
+
+def test_a_report_and_a_trace_are_short_and_print_as_tables() -> None:
+    problem = attncli.Problem(X=[[1, 0], [0, 1]])
+    trace = attncli.compute(problem)
+    report = attncli.check(problem, {"weights": [[1, 0], [0, 1]]})
+    assert repr(trace) == "<Trace Q, K, V, scores, scaled, exp, sum, weights, output>"
+    assert repr(report) == "<Report wrong, first at weights: 4 wrong, 30 missing>"
+    assert str(trace) == attncli.render(trace, "table").rstrip("\n")
+    assert str(report).endswith("wrong, first at weights")
+    skipped = attncli.check(problem, {"V": [[1, 0], [0, 1]], "ouput": [[1, 0], [0, 1]]})
+    assert str(skipped).count("skipped: ouput") == 1

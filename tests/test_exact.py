@@ -255,7 +255,8 @@ def test_without_sympy_the_way_to_get_it_is_told(
     result = attn_process(*arguments, env=instead_of_sympy(tmp_path))
     assert (result.status, result.out) == (2, "")
     assert result.err == (
-        "exact results need sympy, which is not installed\n  pip install 'attncli[exact]'\n"
+        "exact results need sympy, which is not installed\n"
+        "  pip install sympy, or with pipx: pipx inject attncli sympy\n"
     )
 
 

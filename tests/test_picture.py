@@ -156,6 +156,6 @@ def test_without_its_library_a_png_says_how_to_get_it(
     assert (result.status, result.out) == (2, "")
     assert result.err == (
         "a PNG needs resvg_py, which is not installed\n"
-        "  pip install 'attncli[png]', or write an SVG\n"
+        "  pip install resvg_py, or with pipx: pipx inject attncli resvg_py; or write an SVG\n"
     )
     assert not (tmp_path / "w.png").exists()

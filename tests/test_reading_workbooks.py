@@ -378,7 +378,7 @@ def test_openpyxl_is_named_where_it_is_missing(
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     result = attn("compute", path)
     assert result.status == 2
-    assert "pip install 'attncli[xlsx]'" in result.err
+    assert "pip install openpyxl XlsxWriter, or with pipx" in result.err
 
 
 # Hostile files

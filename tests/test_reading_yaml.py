@@ -135,12 +135,13 @@ def test_answer_without_a_value_is_not_filled_in(start: str, attn: Attn, tmp_pat
     problem = tmp_path / "p.yaml"
     problem.write_text("X: [[1, 0], [0, 1]]\n")
     sheet = tmp_path / "a.yaml"
-    for line, skipped in (("output:", ""), ("output 0.67:", "skipped: output 0.67")):
+    said = {"output:": (1, "✓ weights"), "output 0.67:": (2, "write output: 0.67")}
+    for line, (status, words) in said.items():
         weights = "weights: [[0.67, 0.33], [0.33, 0.67]]"
         sheet.write_text(f"student:\n{start}{line}\n{start[9:]}{weights}\n")
         result = attn("check", str(problem), str(sheet))
-        assert "✓ weights" in result.out
-        assert skipped in result.out
+        assert result.status == status
+        assert words in result.out + result.err
 
 
 @pytest.mark.parametrize("word", ['"null"', "'~'", '""', "!!str null"])
@@ -452,7 +453,7 @@ def test_a_flat_list_is_no_problem(text: str, source: str, attn: Attn, tmp_path:
     (tmp_path / "f.json").write_text(text)
     result = attn("compute", source, stdin=text.encode(), cwd=tmp_path)
     name, first = "<stdin>" if source == "-" else source, text.splitlines()[0]
-    told = f"{name}:1: a problem is a mapping of keys to values, not a list\n    {first}\n"
+    told = f"{name}:1:1: a problem is a mapping of keys to values, not a list\n    {first}\n    ^\n"
     assert (result.status, result.err) == (
         2,
         f"{told}  write such as X: [1, 2], and a line of --- between problems\n",

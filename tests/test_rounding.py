@@ -173,3 +173,8 @@ def test_rounded_results_can_be_read_again(attn: Attn) -> None:
     first = attn("compute", sample, "--round-steps", "2", "-f", "json").out
     again = attn("compute", "-", "-f", "json", stdin=first.encode())
     assert (again.status, again.out) == (0, first)
+
+
+def test_a_mask_with_a_condition_is_rounded_by_hand() -> None:
+    problem = attncli.Problem(X=[[1, 0], [1, 1]], mask={"when": "j <= i"}, round=2)
+    assert attncli.compute(problem)["weights"].value.tolist() == [[1, 0], [0.33, 0.67]]

@@ -199,9 +199,10 @@ def test_warnings_name_the_problem_where_there_are_several(attn: Attn) -> None:
     one = attn("compute", "-", "-f", "json", stdin=blocked.encode())
     assert one.err.startswith("warning: every cell")
     text = f"{blocked}---\ntitle: Ada\n{blocked}---\n{blocked}"
+    text += "---\ntitle: Bo\nX: [[1]]\nW_q: [[2]]\n"
     result = attn("compute", "-", "-f", "json", stdin=text.encode())
     names = [line.split(": ")[1] for line in result.err.splitlines()]
-    assert names == ["problem 1", "Ada", "problem 3"]
+    assert names == ["3 problems", "Bo"]
 
 
 def test_each_problem_is_written_as_soon_as_it_is_there() -> None:

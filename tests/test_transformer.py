@@ -185,7 +185,7 @@ layers:
             "3:6",
             "W_q has 1 row, but X has 2 columns",
         ),
-        ("kind: transformer\ntokens: [a]\n", "", "there is neither X nor embedding"),
+        ("kind: transformer\ntokens: [a]\n", "1:1", "there is neither X nor embedding"),
         (
             f"{BLOCK}W_o: [[1, 2, 3], [1, 2, 3]]\n",
             "5:1",
@@ -203,7 +203,7 @@ def test_what_is_refused(text: str, place: str, message: str, attn: Attn, tmp_pa
     (tmp_path / "p.yaml").write_text(text)
     result = attn("compute", "p.yaml", cwd=tmp_path)
     assert (result.status, result.out) == (2, "")
-    assert result.err.startswith(f"p.yaml:{place}: " if place else "p.yaml: ")
+    assert result.err.startswith(f"p.yaml:{place}: ")
     assert message in result.err
     assert "Traceback" not in result.err
 

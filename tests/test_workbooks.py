@@ -226,7 +226,7 @@ def test_without_xlsxwriter_one_sentence_says_what_to_install(
     target = tmp_path / "x.xlsx"
     result = attn("compute", SAMPLES / "i_am_good.yaml", "-o", target)
     assert result.status == 2
-    assert "pip install 'attncli[xlsx]'" in result.err
+    assert "pip install openpyxl XlsxWriter, or with pipx" in result.err
     assert not target.exists()
 
 

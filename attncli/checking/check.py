@@ -76,6 +76,11 @@ class Report(Record, Shown, eq=False):
     convention: Finding | None = None
     unearned: Mapping[str, Array] = EMPTY
 
+    def __repr__(self) -> str:
+        first = f", first at {self.first_wrong_step}" if self.first_wrong_step else ""
+        counts = ", ".join(f"{count} {status}" for status, count in self.counts.items() if count)
+        return f"<Report {self.verdict}{first}: {counts or 'no numbers'}>"
+
     def is_wrong(self, judged: Judged) -> bool:
         return judged.status == "wrong" or any(map(judged.has, self._bad))
 

@@ -29,7 +29,7 @@ METADATA = "submission_metadata.yml"
 """The file in which an export of Gradescope has the students of each folder beside it."""
 
 MOODLE = regex(r"(?P<who>.+?)_\d+_assignsubmission_[^\W_]+_(?P<file>.*)")
-CANVAS = regex(r"(?P<who>[^\W_]+)(?:_LATE)?_\d+_\d+_(?P<file>.+?)(?:-(?P<version>\d+))?")
+CANVAS = regex(r"(?P<who>[^\W_]+)(?:_LATE)?_\d+_\d+_(?P<file>.+?)(?:-(?P<version>\d{1,9}))?")
 """Names of the files, or folders, that these platforms export: https://docs.moodle.org/en/
 Using_Assignment and https://community.canvaslms.com (Download student submissions)."""
 

@@ -242,7 +242,7 @@ COLUMNS = ("student", "problem", "file", "rule")
 ABSENT = "handed in nothing"
 """The rule for a student without a file."""
 
-LINE = regex(r"(?P<file>.+):(?P<line>\d+)\Z")
+LINE = regex(r"(?P<file>.+):(?P<line>\d{1,9})\Z")
 """A line of a file of several students."""
 
 

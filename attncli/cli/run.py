@@ -26,6 +26,10 @@ ReadProblem: TypeAlias = "Problem | InputError"
 Result = TypeVar("Result")
 
 
+MAX_WARNED = 1000
+"""Maximum number of different warnings that are noted before they are printed. Chosen."""
+
+
 class Run:
     """The problems of some files, one after the other; errors are printed when they occur.
 
@@ -51,6 +55,8 @@ class Run:
         self.is_part = is_part  # whether those are a part of a larger run
         self.count = portions[0].before if portions else 0  # of the problems that were read
         self.failed = False  # whether there was an error
+        self.warned: dict[str, tuple[str, int]] = {}  # by warning its first problem, and how many
+        self._is_paused = False  # whether the next problem may be late
         self._is_alone = not sources
         self._source = ""
         self.number = 0  # of the problem in its source
@@ -109,13 +115,36 @@ class Run:
                     accept(trace)
             except InputError as error:
                 if self._is_over(error, title):
-                    return
+                    break
                 continue
             yield trace
-            if not self.quiet:
-                is_counted = self.number > 1 or len(self.sources) < 2
-                name = f"problem {self.number}" if is_counted else self._source
-                warn(trace.warnings, "" if self._is_alone else trace.problem.title or name)
+            is_counted = self.number > 1 or len(self.sources) < 2
+            name = f"problem {self.number}" if is_counted else self._source
+            name = "" if self._is_alone else trace.problem.title or name
+            for warning in () if self.quiet else trace.warnings:
+                self.add_warning(warning, name, 1)
+            if self._is_paused or len(self.warned) > MAX_WARNED:
+                self._tell_if_all_done()
+        self.tell_warnings()
+
+    def add_warning(self, warning: str, name: str, count: int) -> None:
+        """Note a warning of some problems; `name` is that of the first."""
+        first, before = self.warned.get(warning, (name, 0))
+        self.warned[warning] = first, before + count
+
+    def _tell_if_all_done(self) -> None:
+        if not self._places:
+            self.tell_warnings()
+
+    def tell_warnings(self) -> None:
+        """Print each warning that was noted once: with its problem, or the number of problems.
+
+        That is at the end, or where a pipe holds no more for now. A part of a run keeps its own.
+        """
+        if not self.is_part:
+            for warning, (name, count) in self.warned.items():
+                warn([warning], f"{count} problems" if count > 1 else name)
+            self.warned.clear()
 
     def _read(self) -> Iterator[ReadProblem | None]:
         """Yield the problems, also such as cannot be read; None where the next may be late."""
@@ -131,6 +160,9 @@ class Run:
             raise fail("an npz file holds one problem", hint=hint)
         for problem in counted(chain(first, problems), "problems"):
             self.count += problem is not None
+            self._is_paused = problem is None and not _is_whole(self._source or "-")
+            if self._is_paused:
+                self._tell_if_all_done()
             if problem is None or isinstance(problem, InputError) or self._is_alone:
                 yield problem
             else:

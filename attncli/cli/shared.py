@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr
 from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING
@@ -45,6 +45,7 @@ class Part(Record):
         number: the same in the last file.
         failed: whether there was an error.
         end: what ends the run.
+        warned: its warnings, as `Run.warned` has them.
     """
 
     events: Sequence[Written | str]
@@ -52,6 +53,7 @@ class Part(Record):
     number: int
     failed: bool
     end: Exception | None
+    warned: Mapping[str, tuple[str, int]]
 
 
 def part_of(
@@ -87,7 +89,7 @@ def part_of(
         except (InputError, typer.Exit, MemoryError) as error:
             end = error
     joined = events if is_many else [*_joined(events)]
-    return Part(joined, run.count, run.number, run.failed, end)
+    return Part(joined, run.count, run.number, run.failed, end, run.warned)
 
 
 def _follows(some: Sequence[Portion]) -> bool:
@@ -156,8 +158,11 @@ def _in_parts(
                 follows = True
                 yield one
         run.failed |= part.failed
+        for warning, (name, count) in part.warned.items():
+            run.add_warning(warning, name, count)
         if part.end is not None:
             raise part.end
         if run.failed and not run.keep_going:
-            return
+            break
         before, number = part.before, part.number
+    run.tell_warnings()

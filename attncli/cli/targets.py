@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from attncli.cli.output import tell_written, write_bytes
 from attncli.core.errors import InputError, fail
-from attncli.core.text.strings import alike, near_words, regex, safe, visible
+from attncli.core.text.strings import alike, count_in, near_words, regex, safe, visible
 
 if TYPE_CHECKING:
     from attncli.core.mechanisms.trace import Trace
@@ -199,8 +199,8 @@ class Targets:
         """
         parts: dict[str, str | int] = {"number": number}
         for field, value in values.items():
-            is_count = field == "variant" and value.isdecimal()
-            parts[field] = int(value) if is_count else safe(value or f"{self._noun} {number}")
+            count = count_in(value) if field == "variant" else -1
+            parts[field] = count if count >= 0 else safe(value or f"{self._noun} {number}")
         path = Path(self._pattern.format(**parts))
         field = next(filter(values.get, values), next(iter(values)))
         said = f", {visible(values[field])}" if values[field] else ""

@@ -141,6 +141,12 @@ def fail(message: str, *path: str | int, hint: str = "", needs: str = "") -> Inp
     return InputError(Fault(message, path, hint, needs=needs))
 
 
+def not_installed(what: str, packages: str, instead: str = "") -> InputError:
+    """Return the error for what needs packages that are not there, with how to install them."""
+    hint = f"pip install {packages}, or with pipx: pipx inject attncli {packages}"
+    return fail(f"{what}, which is not installed", hint=f"{hint}{instead and f'; or {instead}'}")
+
+
 def reason_of(error: Exception) -> str:
     """Return why the system or a library raised an error, as the end of a message."""
     return (getattr(error, "strerror", None) or str(error)).lower()

@@ -17,7 +17,7 @@ from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attncli.core.errors import InputError, fail, reason_of
+from attncli.core.errors import InputError, fail, not_installed, reason_of
 from attncli.core.text.strings import visible
 
 if TYPE_CHECKING:
@@ -116,8 +116,7 @@ class Cluster(Pool):
         try:
             from distributed import Client, KilledWorker
         except ImportError:
-            message = "a cluster needs dask.distributed, which is not installed"
-            raise fail(message, hint="pip install 'attncli[cluster]'") from None
+            raise not_installed("a cluster needs dask.distributed", "distributed") from None
         self.address = visible(address)
         try:
             self.client = Client(address, set_as_default=False, timeout=CONNECTING_SECONDS)

@@ -10,7 +10,7 @@ from itertools import chain
 
 import numpy as np
 
-from attncli.core.errors import fail, located
+from attncli.core.errors import fail, located, not_installed
 from attncli.core.mechanisms.compute import outlined
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.problem import Problem
@@ -99,8 +99,7 @@ def _svg_to_bytes() -> Callable[..., Iterable[int]]:
     try:
         from resvg_py import svg_to_bytes
     except ImportError:
-        message = "a PNG needs resvg_py, which is not installed"
-        raise fail(message, hint="pip install 'attncli[png]', or write an SVG") from None
+        raise not_installed("a PNG needs resvg_py", "resvg_py", "write an SVG") from None
     return svg_to_bytes
 
 

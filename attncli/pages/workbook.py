@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array, filled
-from attncli.core.errors import fail
+from attncli.core.errors import fail, not_installed
 from attncli.core.formulas import tree
 from attncli.core.formulas.cells import BLOCKED, Reference, spreadsheet_text
 from attncli.core.formulas.text import text
@@ -144,8 +144,8 @@ def _workbook() -> Any:
     try:
         from xlsxwriter import Workbook
     except ImportError:
-        message = "a workbook needs XlsxWriter, which is not installed"
-        raise fail(message, hint="pip install 'attncli[xlsx]', or -o FILE.csv") from None
+        what, instead = "a workbook needs XlsxWriter", "-o FILE.csv"
+        raise not_installed(what, "openpyxl XlsxWriter", instead) from None
     return Workbook
 
 

@@ -17,6 +17,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.numbers.last_place import number_of
 from attncli.core.numbers.parser import NumberError
 from attncli.core.problem.marking import as_points
+from attncli.core.records import replace
 from attncli.core.tape.by_hand import Rounding
 from attncli.core.tape.cell_names import Index, cell_name
 from attncli.core.tape.evaluation import sources
@@ -39,15 +40,19 @@ RIGHT_BUT = {"last_digit": "off in the last digit", "rounded_early": "rounded ea
 """The words for numbers that are right except for rounding, by their status."""
 
 
-def verdict(report: Report) -> str:
-    """Return the whole report in one line, without the mistake's id, as students read it."""
+def verdict(report: Report, is_alone: bool = True) -> str:
+    """Return the whole report in one line, without the mistake's id, as students read it.
+
+    On a page, where it is not alone, a line above it says which keys were skipped.
+    """
     if first := report.first_wrong_step:
         what = "" if first in report.findings else _rounding(report.steps[first])
         return f"wrong, first at {_word(report, first)}{f' ({what})' if what else ''}"
     if report.verdict == "empty":
         what = "none of the steps that are asked" if report.marking.ask else "nothing"
         return f"empty: {what} was given"
-    return "; ".join([f"{report.verdict}: {_numbers(report)}", *missing(report, briefly=True)])
+    shown = report if is_alone else replace(report, skipped=())
+    return "; ".join([f"{report.verdict}: {_numbers(report)}", *missing(shown, briefly=True)])
 
 
 def _numbers(report: Report) -> str:

@@ -326,7 +326,7 @@ def _moment(time: str, order: Sequence[int]) -> list[int]:
     """
     for number, month in enumerate(MONTHS, 1):
         time = re.sub(rf"\b{month}[a-z]*", str(number), time, flags=re.IGNORECASE)
-    numbers = [int(number) for number in re.findall(r"\d+", time)]
+    numbers = [int(number) for number in re.findall(r"\d{1,9}", time)]
     if len(numbers) < 5 or not re.search(r"\d{4}|[/.]", time):  # 24-01-02 may be a day or a year
         return []
     date = numbers[:3] if numbers[0] > 31 else [numbers[index] for index in order]

@@ -347,7 +347,7 @@ def own_submission(problem: Problem) -> Submission:
     if problem.answers is None:
         hint = "name a file of answers, or put the matrices under the key answers"
         with located(problem.source):
-            raise fail("the problem has no answers to check", hint=hint)
+            raise fail("the problem has no answers to check", "answers", hint=hint)
     values = {"student": problem.student, "answers": problem.answers}
     return submission_of(values, problem.title or "answers", problem.source)
 

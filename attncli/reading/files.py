@@ -365,7 +365,9 @@ def natural(name: str) -> list[tuple[int, str]]:
     from unicodedata import normalize
 
     parts = re.split(r"(\d+)", normalize("NFC", name).casefold())
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+    shortest = [part.lstrip("0") if part.isdecimal() else part for part in parts]
+    # Of two numbers the longer one is greater; texts and numbers are never at the same place.
+    return [(len(x) if at % 2 else 0, x) for at, x in enumerate(shortest)]
 
 
 PACKAGE = Path(__file__).parent.parent

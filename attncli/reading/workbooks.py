@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 from zipfile import ZipFile
 
-from attncli.core.errors import InputError, Place, fail
+from attncli.core.errors import InputError, Place, fail, not_installed
 from attncli.core.formulas.cells import NEARLY_BLOCKED
 from attncli.core.numbers.grid import GROUPED
 from attncli.core.text.numbers import every_digit, fixed
@@ -66,8 +66,8 @@ def sheets_of(blocks: Iterable[bytes], as_shown: bool) -> list[Sheet]:
     try:
         from openpyxl import load_workbook
     except ModuleNotFoundError:
-        hint = "pip install 'attncli[xlsx]'; or save each sheet as CSV"
-        raise fail("this is a workbook, which openpyxl reads", hint=hint) from None
+        what, instead = "this is a workbook and needs openpyxl", "save each sheet as CSV"
+        raise not_installed(what, "openpyxl XlsxWriter", instead) from None
     data = b""
     for block in blocks:
         data += block

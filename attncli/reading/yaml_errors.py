@@ -39,6 +39,11 @@ SENTENCES = (
         "nothing but a comment may follow a | or > on its line",
         "write the text below it, or put text that starts with this sign between quotes",
     ),
+    (
+        "behind the end",
+        "the line ... ends a problem, and no line of --- begins another one",
+        "write --- between two problems",
+    ),
     ("directive|incompatible", "a line cannot start with %", "begin a comment with #"),
     (
         "end of a value",
@@ -83,6 +88,8 @@ def explained(error: yaml.YAMLError, chunk: Chunk) -> InputError:
         said = "tab character"
     elif "flow" in context:
         return error_at(place, *_in_brackets(place, start, context))
+    elif "document start" in said and re.search(r"^\.\.\.", chunk.text[: mark.index], re.M):
+        said = "behind the end"
     elif "block mapping" in context and read[:-1].strip():
         said = "end of a value"
     elif "scanning" in context:  # the parser notices it only after the place that is wrong

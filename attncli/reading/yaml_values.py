@@ -301,9 +301,9 @@ def place_of(path: KeyPath, document: Any, chunk: Chunk) -> Place:
     Inside a text block the path goes on with the row and the column.
     """
     if document is None:
-        return chunk.place(0, -1)
+        return chunk.place(0, 0)
     event, value = document
-    line, column = event.start_mark.line, -1
+    line, column = event.start_mark.line, event.start_mark.column
     rest: list[Any] = [*path]
     while rest:
         if isinstance(value, dict) and rest[0] in value:

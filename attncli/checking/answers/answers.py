@@ -42,7 +42,7 @@ FLOATS = ("float16", "float32", "float64")
 ONE_DECIMAL = regex(r"-?\d{1,12}(\.\d{1,12})?")
 """A matrix of one plain decimal, which needs no further parsing."""
 
-IN_A_STACK = regex(r"(\[\d+\])*")
+IN_A_STACK = regex(r"(\[\d{1,9}\])*")
 """The end of a key of one matrix of a stack, such as [2]."""
 
 

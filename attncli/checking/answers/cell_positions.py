@@ -18,7 +18,7 @@ from attncli.core.numbers.written import BLANK_CELLS
 from attncli.core.records import Record
 from attncli.core.tape.find_cells import MOST_LISTED
 from attncli.core.tape.step import Step
-from attncli.core.text.strings import label_text, near_words, visible
+from attncli.core.text.strings import count_in, label_text, near_words, visible
 
 if TYPE_CHECKING:
     from attncli.core.numbers.grid import Labels
@@ -205,7 +205,7 @@ def _order(
     noun, labels = step.axes[axis], step.labels.get(step.axes[axis], ())
     known = [word for word in words if word is not None]
     is_usual = [*map(_folded, known)] == [*map(_folded, labels)]
-    is_counted = all(word.isdecimal() and 1 <= int(word) <= size for word in known)
+    is_counted = all(1 <= count_in(word) <= size for word in known)
     if len(known) < len(words) or is_usual or not (labels or is_counted):
         return list(range(size)) if len(words) == size else None
     paths = [(*path, index) if axis == -2 else path for index in range(len(known))]

@@ -45,12 +45,12 @@ class Element:
     __pow__, __rpow__ = _operators("^")
 
 
+Words: TypeAlias = str | Callable[[Any], str]
+"""Why a value was chosen; or a function that says so for a deciding value."""
+
+
 def because(
-    result: Array,
-    seen: Array,
-    words: str | Callable[[Any], str],
-    where: Array | None = None,
-    along: int | None = None,
+    result: Array, seen: Array, words: Words, where: Array | None = None, along: int | None = None
 ) -> Array:
     """Return the result, whose elements remember the values that decided them.
 
@@ -75,8 +75,7 @@ def because(
         if along is not None:
             index: tuple[Any, ...] = (*place[:along], slice(None), *place[along:][1:])
             line = list(values[index])
-        said = words if isinstance(words, str) else words(line[0]) if all_where[place] else ""
-        return line[0].decides(results[place], line, said if all_where[place] else "")
+        return line[0].decides(results[place], line, words if all_where[place] else "")
 
     return filled(shape, decided)
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array, filled
-from attncli.core.errors import InputError, fail
+from attncli.core.errors import InputError, fail, not_installed
 from attncli.core.explaining import terms
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text as as_text
@@ -55,8 +55,7 @@ class Exact:
         try:
             import sympy
         except ImportError:
-            message = "exact results need sympy, which is not installed"
-            raise fail(message, hint="pip install 'attncli[exact]'") from None
+            raise not_installed("exact results need sympy", "sympy") from None
         self.sympy: Any = sympy
         if trace.problem.round is not None:
             raise fail("exact results are not rounded", "round", hint="leave out round")

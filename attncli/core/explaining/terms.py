@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli.core.arithmetic.elements import Array, Element
+from attncli.core.arithmetic.elements import Array, Element, Words
 from attncli.core.numbers.written import OPERATORS
 from attncli.core.tape.cell_names import Index, place_of
 from attncli.core.tape.evaluation import cut, evaluate, evaluate_region
@@ -58,8 +58,9 @@ class Term(Element):
     def called(self, symbol: str) -> Term:
         return Named(self, symbol)
 
-    def decides(self, result: object, seen: Sequence[Term], words: str) -> Term:
-        return Chosen(term_of(result), tuple(seen), words)
+    def decides(self, result: object, seen: Sequence[Term], words: Words) -> Term:
+        said = words if isinstance(words, str) else words(self)
+        return Chosen(term_of(result), tuple(seen), said)
 
     def __lt__(self, other: Any) -> bool:
         return self.value < _value(other)

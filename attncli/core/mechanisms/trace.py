@@ -51,6 +51,9 @@ class Trace(Record, Shown, eq=False):
     unrounded: Trace | None = None
     added: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<Trace {', '.join(self.steps)}>"
+
     def __getitem__(self, name: str) -> Step:
         """Return the step of that name; a KeyError tells which there are."""
         try:

@@ -54,6 +54,10 @@ CODE = (
         "{} makes columns of rows; write the matrix with its rows and columns exchanged",
     ),
     (
+        r"\A\s*+(?:(?:np|numpy|torch|jnp)\.)?(?:eye|identity|zeros|ones)(?=\([\s(,\d]*\d{4})",
+        "{} is read with sizes of at most 999; name a file that holds the numbers",
+    ),
+    (
         r"\A\s*+(?!(?:sqrt|exp|abs)\()[A-Za-z_][\w.]*(?=\((?s:.*)\)\Z)",
         "{} is a function, which is not called here; paste the numbers that it returns",
     ),

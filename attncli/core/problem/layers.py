@@ -19,7 +19,7 @@ from attncli.core.numbers.forms import known_parts
 from attncli.core.problem.key_values import with_keys
 from attncli.core.problem.keys import KEYS, layer_forms
 from attncli.core.records import Record, replace
-from attncli.core.text.strings import did_you_mean, visible
+from attncli.core.text.strings import count_in, did_you_mean, visible
 
 Problem: TypeAlias = Any
 """A `Problem`, whose module imports this one."""
@@ -150,7 +150,7 @@ def places_of(problem: Problem, key: str) -> tuple[int, ...]:
     for place, word in enumerate(getattr(problem, key)):
         if word in labels:
             places.append(labels.index(word))
-        elif word.isdecimal() and 1 <= int(word) <= size:
+        elif 1 <= count_in(word) <= size:
             places.append(int(word) - 1)
         else:
             number = f"write a number from 1 to {size}"

@@ -45,14 +45,14 @@ def misfits(keys: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]
     for tests in TESTS:
         for is_wrong, key, message, hint in tests(kind, keys, values):
             if is_wrong:
-                yield Fault(message, (key,) if key else (), hint, needs="values")
+                yield Fault(message, (key,), hint, needs="values")
     yield from _misfits_of_parts(kind, keys, values)
     for key in (key for key in kind.needs if key not in keys):
         yield Fault(f"kind {values['kind']} needs {key}", ("kind",), KEYS[key].meaning)
     for key, origin, *others in kind.source_groups:
         if not any(name in keys for name in (key, origin, *others)):
             hint = f"{key} is made from {origin}; write {origin}: [[1, 0], [0, 1]]"
-            yield Fault(f"there is neither {origin} nor {key}", (), hint)
+            yield Fault(f"there is neither {origin} nor {key}", (origin,), hint)
             return
 
 
@@ -147,14 +147,22 @@ def _tests_of_latent(kind: Kind, keys: Collection[str], values: Mapping[str, Any
 
 
 def _tests_around_layers(kind: Kind, keys: Collection[str], values: Mapping[str, Any]) -> KeyTests:
+    loss = values["gradient"].get("loss")
     if not kind.has_layers:
+        message = "gradient: loss is the cross-entropy of target, in kind transformer"
+        yield (
+            loss == OF_TARGET,
+            "gradient",
+            message,
+            "write gradient: sum, or {loss: squared_error, target: [[…]]}",
+        )
         return
     embedding = values["embedding"]
     is_lost = "X" not in keys and not ("table" in embedding and values["tokens"])
     missing = "tokens" if "table" in embedding else "embedding"
     hint = "write embedding: {vocabulary: […], table: [[…]]} and tokens, or X: [[1, 0], [0, 1]]"
-    yield is_lost, "", f"there is neither X nor {missing}", hint
-    tied, loss = bool(values["unembedding"]), values["gradient"].get("loss")
+    yield is_lost, "X", f"there is neither X nor {missing}", hint
+    tied = bool(values["unembedding"])
     unembeds = tied or "W_u" in keys
     no_table = tied and "table" not in values["embedding"]
     no_target = loss == OF_TARGET and not values["target"]

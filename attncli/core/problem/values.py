@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any, TypeAlias
 
 from attncli.core.attention.parameters import SCALE_NAMES, SETTINGS, Parameter
-from attncli.core.errors import Fault, KeyPath, collected, fail
+from attncli.core.errors import Fault, KeyPath, changed, collected, fail
 from attncli.core.numbers import forms
 from attncli.core.numbers.forms import LABELS, Form, Schema
 from attncli.core.numbers.other_words import HINTS, plain
@@ -26,7 +26,7 @@ from attncli.core.numbers.written import (
     to_number,
 )
 from attncli.core.records import EMPTY, replace
-from attncli.core.text.strings import visible
+from attncli.core.text.strings import near_words, visible
 
 Table: TypeAlias = Mapping[str, Any]
 
@@ -77,13 +77,21 @@ class NamedRow(Form):
         mapping = raw if isinstance(raw, Mapping) else {"name": forms.as_text(raw, path)}
         table = self.table()
         names = (p.name for row in table.values() for p in row.parameters)
-        values = forms.known_parts(mapping, path, dict.fromkeys(["name", *self.settings, *names]))
-        if "name" not in values and not self.default:
+        known = dict.fromkeys(["name", *self.settings, *names])
+        if mapping.get("name") is None and not self.default:
             hint = f"write {path[0]}: {{name: {', or '.join(table)}}}"
             raise fail(f"{dotted(path)} needs a name", *path, hint=hint, needs="values")
         name, faults = "", list[Fault]()
+        with collected(faults), changed(lambda fault: replace(fault, path=at_name)):
+            at_name = (*path, "name") if mapping is raw else path
+            written = mapping.get("name")
+            name = forms.choice(table).read(self.default if written is None else written, path)
+        unknown = {key: part for key, part in mapping.items() if key not in known}
+        likely = [name] if name else near_words(str(written), table)
         with collected(faults):
-            name = forms.choice(table).read(values.pop("name", self.default), path)
+            forms.known_parts(unknown, path, ["name", *self.accepted(*likely)])
+        values = {k: part for k, part in mapping.items() if k in known and part is not None}
+        values.pop("name", None)
         if faults:  # raise them together with those of the settings
             settings = {key: values[key] for key in self.settings if key in values}
             forms.read_parts(settings, path, self.settings, faults)
@@ -332,8 +340,14 @@ OF_TARGET = "loss"
 LOSSES = (SUM, "squared_error", "half_squared_error", "mean_squared_error", OF_TARGET)
 """Losses of the output z: Σ z; Σ (z − target)² over 1, 2 or the count of z; cross-entropy."""
 
+
+def _loss(raw: object, path: KeyPath) -> object:
+    """Return the name of a loss; `gradient: loss` is no name to choose in `{loss: …}`."""
+    return raw if raw == OF_TARGET else forms.choice(LOSSES[:-1]).read(raw, path)
+
+
 GRADIENT_PARTS: dict[str, Form] = {
-    "loss": forms.choice(LOSSES),
+    "loss": replace(forms.choice(LOSSES), read=_loss),
     **dict.fromkeys(("target", "upstream"), forms.matrix("batch")),
 }
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli.core.arithmetic.elements import Array, Element, filled
+from attncli.core.arithmetic.elements import Array, Element, Words, filled
 from attncli.core.numbers.written import OPERATORS
 from attncli.core.records import Record
 from attncli.core.tape.evaluation import array_of, evaluate
@@ -90,7 +90,7 @@ class Digits(Element):
     def called(self, symbol: str) -> Digits:
         return self
 
-    def decides(self, result: object, seen: Sequence[Digits], words: str) -> object:
+    def decides(self, result: object, seen: Sequence[Digits], words: Words) -> object:
         return result
 
 

@@ -15,7 +15,7 @@ from attncli.core.tape import cell_names
 from attncli.core.tape.cell_names import Cells, meant
 from attncli.core.tape.operations import mixes_values
 from attncli.core.tape.step import Step, row_letter
-from attncli.core.text.strings import near_words, regex, those_like, visible
+from attncli.core.text.strings import count_in, near_words, regex, those_like, visible
 
 Steps: TypeAlias = Mapping[str, Step]
 
@@ -332,8 +332,7 @@ def _labelled_places(step: Step, axis: str, word: str) -> list[int]:
     if not places:  # the label and number that tables show, as the(1), if the label occurs twice
         pairs = zip(labels, cell_names.told_apart(labels), strict=True)
         places = [i for i, (label, told) in enumerate(pairs) if told == word != label]
-    is_number = word.isdecimal() and len(word) < 10
-    if not places and is_number and 1 <= int(word) <= _size(step, axis):
+    if not places and 1 <= count_in(word) <= _size(step, axis):
         places = [int(word) - 1]
     return places
 

@@ -193,7 +193,7 @@ class Tape:
             formula = text(notation_of(part, self.columns))
             where = f"{name} is made of {formula}, which holds"
         message = f"{where} a number that is beyond what a float can hold"
-        return fail(message, hint="make the numbers of the problem smaller")
+        return fail(message, *[*self.inputs][:1], hint="make the numbers of the problem smaller")
 
     def warn(self, message: str) -> None:
         """Keep a warning for the reader, once."""

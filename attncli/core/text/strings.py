@@ -184,12 +184,26 @@ def whole_names(pieces: Sequence[str]) -> list[list[str]]:
 SHORT_WORD = 2
 """Maximum length of a word that must be very like a known one: dk is no slip for K."""
 
+MAX_DIGITS_OF_COUNT = 9
+"""Maximum number of digits of a count or a place; Python converts at most 4,300. Chosen."""
+
+
+def count_in(text: str) -> int:
+    """Return the whole number that a text of decimal digits is; −1 for any other text.
+
+    >>> count_in("12"), count_in("②"), count_in("1.0"), count_in("9" * 5000)
+    (12, -1, -1, -1)
+    """
+    return int(text) if text.isdecimal() and len(text) <= MAX_DIGITS_OF_COUNT else -1
+
+
 MIN_SIMILARITY, MIN_OF_SHORT = 0.6, 0.8
 """Minimum similarity (of `difflib`) of a word to one that may be meant."""
 
 
-MAX_LISTED_WORDS, MAX_NEAR_WORDS = 20, 5
-"""Maximum number of known words that a message lists, and of those nearest if there are more."""
+MAX_LISTED_WORDS, MAX_NEAR_WORDS, MIN_LIKENESS = 20, 4, 0.4
+"""Maximum number of known words that a message lists, and of those nearest if there are more, with
+the minimum similarity of these."""
 
 
 def did_you_mean(word: str, known: Iterable[str], lists_all: str = "") -> str:
@@ -200,16 +214,19 @@ def did_you_mean(word: str, known: Iterable[str], lists_all: str = "") -> str:
 
 
 def those_like(word: str, known: Sequence[str], lists_all: str = "") -> str:
-    """Return known words as a list; of many only those most like a word, and what lists them all.
+    """Return known words as a list; of many only those like a word, and what lists them all.
 
-    >>> those_like("c", ["a", "b"]), those_like("k30", [f"k{n}" for n in range(40)], "attn schema")
-    ('a, b', 'k30, k3, k0, k39, k38, … (40 in all: see attn schema)')
+    >>> many = [f"k{number}" for number in range(40)]
+    >>> those_like("c", ["a", "b"]), those_like("k30", many, "attn schema"), those_like("c", many)
+    ('a, b', 'k30, k3, k0, k39, … (40 in all: see attn schema)', '40 words')
     """
     if len(known) <= MAX_LISTED_WORDS:
         return ", ".join(known)
     import difflib  # which only a misspelt word needs
 
-    near = difflib.get_close_matches(word, known, n=MAX_NEAR_WORDS, cutoff=0)
+    near = difflib.get_close_matches(word, known, n=MAX_NEAR_WORDS, cutoff=MIN_LIKENESS)
+    if not near:
+        return f"{len(known)} words{lists_all and f', which {lists_all} lists'}"
     return f"{', '.join(near)}, … ({len(known)} in all{lists_all and f': see {lists_all}'})"
 
 
