@@ -216,3 +216,11 @@ def test_a_report_and_a_trace_are_short_and_print_as_tables() -> None:
     assert str(report).endswith("wrong, first at weights")
     skipped = attncli.check(problem, {"V": [[1, 0], [0, 1]], "ouput": [[1, 0], [0, 1]]})
     assert str(skipped).count("skipped: ouput") == 1
+
+
+def test_a_name_that_the_locale_cannot_write_is_refused(attn_process: Attn, tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text("title: é日\nX: [[1]]\n", encoding="utf-8")
+    env = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    result = attn_process("compute", "p.yaml", "-o", "d/{title}.csv", cwd=tmp_path, env=env)
+    assert (result.status, [*tmp_path.iterdir()]) == (2, [tmp_path / "p.yaml"])
+    assert result.err.startswith("no file can be called d/é日.csv in this locale")

@@ -253,6 +253,10 @@ def status_of(work: Callable[[], object]) -> int:
         return complain(fail(f"{name} cannot be used: {reason_of(error)}"))
     except InputError as error:
         return complain(error)
+    except UnicodeEncodeError as error:  # of the name of a file: all else is written in UTF-8
+        message = f"no file can be called {visible(str(error.object))} in this locale"
+        hint = f"it names files in {error.encoding}; write LC_ALL=C.UTF-8 before the command"
+        return complain(fail(message, hint=hint))
     except (MemoryError, RuntimeError) as error:
         if not (isinstance(error, MemoryError) or "can't start new thread" in str(error)):
             raise
