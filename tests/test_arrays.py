@@ -102,8 +102,9 @@ def test_types_are_recognised() -> None:
     assert check(steps, dtype="bfloat16").dtype == "bfloat16"
     # Numbers of a text are recognised by their digits.
     assert check({name: array.tolist() for name, array in steps.items()}).dtype == "float32"
-    # Numbers that somebody typed are judged as handwork, also in an array.
-    assert check({name: array.round(2) for name, array in exact.items()}).dtype == ""
+    # Whole or rounded numbers in an array are no handwork; in lists they are.
+    assert check({name: array.round(2) for name, array in exact.items()}).dtype == "float64"
+    assert check({name: array.round(2).tolist() for name, array in exact.items()}).dtype == ""
     assert check({name: array.tolist() for name, array in exact.items()}).dtype == ""
 
 
@@ -345,3 +346,77 @@ def test_features_that_were_cut_without_a_transpose_may_have_a_bias() -> None:
     report = attncli.check(layer, {"weights": weights, "output": output})
     assert report.convention is not None
     assert report.convention.id == "heads_reshaped"
+
+
+EYE = np.eye(3)
+CACHE: dict[str, Any] = {
+    "Q": EYE[:2, :2],
+    "K": [[1, 1], [0, 1]],
+    "V": [[1, 2], [3, 4]],
+    "past": {"K": [[1, 0], [0, 1], [1, 1]], "V": [[1, 0], [0, 1], [1, 1]]},
+}
+
+
+@pytest.mark.parametrize("weights", [EYE, np.ones((3, 3)), EYE.astype(int)])
+def test_whole_numbers_of_a_dump_have_no_tolerance(weights: np.ndarray[Any, Any]) -> None:
+    problem = attncli.Problem(Q=3 * EYE, K=3 * EYE, V=EYE)
+    report = attncli.check(problem, {"weights": weights})
+    assert (report.verdict, report.dtype) == ("wrong", "float64")
+
+
+def test_what_follows_from_a_cache_is_no_convention() -> None:
+    unmasked = attncli.compute(attncli.Problem(**CACHE))
+    for mask in ("causal", {"causal": True, "align": "bottom-right"}):
+        problem = attncli.Problem(**CACHE, mask=mask)
+        report = attncli.check(problem, {"weights": unmasked["weights"].value})
+        assert report.convention is None
+        assert report.findings["weights"].id == "mask_missing"
+    strict = attncli.Problem(**CACHE, mask={"causal": True, "offset": 2})
+    own = {"weights": attncli.compute(strict)["weights"].value}
+    report = attncli.check(attncli.Problem(**CACHE, mask="causal"), own)
+    assert report.convention is not None
+    assert report.convention.id == "causal_strict"
+
+
+def test_an_alignment_that_is_written_outranks_a_cache() -> None:
+    placed = attncli.Problem(**CACHE, mask={"causal": True, "align": "top-left"})
+    blocked = attncli.compute(placed)["masked"].value == -np.inf
+    assert blocked.tolist() == [[False, *[True] * 4], [False, False, *[True] * 3]]
+
+
+@pytest.mark.parametrize("blind", [np.nan, 0.0, 1 / 3])
+def test_numbers_of_a_query_without_keys_are_counted_apart(blind: float) -> None:
+    problem = attncli.Problem(X=X[:3], mask=[[1, 1, 1], [1, 1, 0], [0, 0, 0]])
+    weights = attncli.compute(problem)["weights"].value
+    weights = np.where(weights.sum(-1, keepdims=True) == 0, blind, weights)
+    report = attncli.check(problem, {"weights": weights})
+    assert report.verdict == "correct"
+    text = attncli.render(report, "table")
+    if blind == 0:
+        assert (report.said, report.apart) == ((), {"weights": 0})
+    else:
+        assert "3 cells of queries that see no key are not compared: PyTorch's" in text
+        assert text.endswith("correct: 6 numbers\n")
+
+
+@pytest.mark.parametrize("letters", ["QK", "Q", "K"])
+@pytest.mark.parametrize(("key", "kind"), [("positions", "rotated"), ("qk_norm", "normed")])
+def test_turned_queries_and_keys_may_be_called_q_and_k(key: str, kind: str, letters: str) -> None:
+    keys: dict[str, Any] = {key: "rope" if key == "positions" else "rms"}
+    problem = attncli.Problem(X=X[:, :4], **keys)
+    trace = attncli.compute(problem)
+    shown = {x: trace[f"{x}_{kind}"].value for x in letters} | {"output": trace.output}
+    report = attncli.check(problem, shown)
+    words = {"QK": "Q and K hold", "Q": "Q holds", "K": "K holds"}[letters]
+    assert report.verdict == "correct"
+    assert report.said[0].startswith(f"{words} the {kind} ")
+
+
+def test_two_readings_of_axes_are_said() -> None:
+    batch = np.random.default_rng(3).normal(size=(3, 3, 4))
+    (warning,) = attncli.Problem(X=batch, mask=[[1, 1, 0], [1, 1, 1], [1, 0, 0]]).warnings
+    assert warning.endswith("that of the padding of a batch has the axes (3, 1, 3)")
+    assert attncli.Problem(X=batch, mask=np.ones((3, 1, 3))).warnings == ()
+    heads_third = np.ones((2, 5, 2, 4))
+    with pytest.raises(attncli.InputError, match=r"exchange the second and the third, as Q\.swap"):
+        attncli.Problem(Q=heads_third, K=heads_third, V=heads_third, heads=2)

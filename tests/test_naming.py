@@ -543,11 +543,15 @@ PROJECTED: dict[str, Any] = {
 def test_a_mistake_is_not_told_again_by_another_name() -> None:
     trace = attncli.compute(attncli.Problem(**PROJECTED))
     q, k, v = (trace[name].value for name in "QKV")
-    assert named(finding(PROJECTED, Q=k)) == ["wrong_weight_matrix"]
-    assert named(finding(PROJECTED, Q=k, K=q)) == ["swapped_q_k"]
-    assert named(finding(PROJECTED, scores=k @ q.T)) == ["scores_transposed"]
-    assert named(finding(PROJECTED, Q=q, K=k, scores=k @ q.T)) == ["scores_transposed"]
-    assert named(finding(PROJECTED, Q=q, K=k, V=v, scores=q @ v.T)) == ["swapped_k_v"]
+
+    def names(**arrays: Numbers) -> list[str]:
+        return named(finding(PROJECTED, **{name: x.tolist() for name, x in arrays.items()}))
+
+    assert names(Q=k) == ["wrong_weight_matrix"]
+    assert names(Q=k, K=q) == ["swapped_q_k"]
+    assert names(scores=k @ q.T) == ["scores_transposed"]
+    assert names(Q=q, K=k, scores=k @ q.T) == ["scores_transposed"]
+    assert names(Q=q, K=k, V=v, scores=q @ v.T) == ["swapped_k_v"]
     small = PROJECTED | {"X": [[0.1, 0, 0.2], [0.3, 0.1, 0.1], [0.2, 0.2, 0]]}
     exp = np.exp(attncli.compute(attncli.Problem(**small))["scores"].value)
     weights = exp / exp.sum(axis=1, keepdims=True)
@@ -651,7 +655,7 @@ def test_what_a_correct_step_contradicts_is_not_named() -> None:
 def test_powers_of_a_half_are_scaled_one_step_earlier() -> None:
     """Scaling is asked for, in the step scaled_1, though it was done twice."""
     problem = attncli.load(SAMPLES / "differential.yaml")
-    powers = np.exp(attncli.compute(problem)["scores_1"].value / 2).round(2)
+    powers = np.exp(attncli.compute(problem)["scores_1"].value / 2).round(2).tolist()
     finding = attncli.check(problem, {"exp_1": powers}).findings["exp_1"]
     said = [finding.message, *(other.message for other in finding.also)]
     assert not [one for one in said if "not asked for" in one]

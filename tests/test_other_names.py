@@ -259,7 +259,8 @@ def test_the_nearest_keys_are_shown(tmp_path: Path) -> None:
         "unknown key haeds",
     ]
     lists = [line for line in message.split("\n") if line.startswith("  known: ")]
-    assert [line.count(", ") for line in lists] == [5, 5, 5]
+    assert max(line.count(", ") for line in lists) <= 4
+    assert len(lists) == 3
     assert all("attn schema" in line for line in lists)
     assert "did you mean score?" in message
     assert "did you mean heads?" in message

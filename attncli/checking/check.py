@@ -58,6 +58,7 @@ class Report(Record, Shown, eq=False):
         dtype: the type of the floats of arrays from a program; "" for handwork.
         convention: what was done otherwise in the whole of such a calculation.
         unearned: the rows that follow from invented numbers without work, and earn 0, by step.
+        apart: how many numbers of a step were not compared, as their query sees no key.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Report(Record, Shown, eq=False):
     dtype: str = ""
     convention: Finding | None = None
     unearned: Mapping[str, Array] = EMPTY
+    apart: Mapping[str, int] = EMPTY
 
     def __repr__(self) -> str:
         first = f", first at {self.first_wrong_step}" if self.first_wrong_step else ""
@@ -259,15 +261,18 @@ class AnswerKey:
         self, submission: Submission, trace: Trace, arrays: Matrices, dtype: str
     ) -> Report:
         """Judge arrays that a program calculated."""
-        from attncli.checking.comparison import compared
+        from attncli.checking.comparison import compared, said_of_apart
         from attncli.checking.mistakes.catalogue import CONVENTIONS
 
         best, said = compared(trace.unrounded or trace, arrays, self.marking, dtype)
         finding = best.explained() if best.wrong else None
         is_convention = finding is not None and finding.id in CONVENTIONS
         findings = {best.wrong[0]: finding} if finding else {}
+        if count := sum(best.apart.values()):
+            said = (*said, said_of_apart(count))
         report = self._report(submission, best.trace, best.steps, findings, arrays, said)
-        return replace(report, dtype=dtype, convention=finding if is_convention else None)
+        convention = finding if is_convention else None
+        return replace(report, dtype=dtype, convention=convention, apart=best.apart)
 
     def _report(
         self,

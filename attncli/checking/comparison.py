@@ -6,6 +6,7 @@ No number of an array was rounded by hand; all carry the error of a calculation 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import product
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from attncli.core.records import replace
 from attncli.core.tape import evaluation
 from attncli.core.tape.evaluation import Change, Replay, Values, array_of
 from attncli.core.tape.step import LEADING, Expression, Step
+from attncli.core.text.strings import all_of
 
 MAX_ERRORS = {"float64": 4.0, "float32": 4.0, "float16": 2.0, "bfloat16": 2.0}
 """Maximum difference of a right array, in errors that its calculation carries, by the type of its
@@ -146,12 +148,14 @@ class Comparison(Judge):
 
     Attributes:
         steps: each step of the calculation, judged, with a `Difference` for each array.
+        apart: how many numbers of a step differ where a query sees no key, and are not compared.
         wrong: the names of those with a wrong number, in the order of computation.
     """
 
     def __init__(self, trace: Trace, arrays: Matrices, marking: Marking, dtype: str) -> None:
         self.marking, self.dtype = marking, dtype
         self.errors = errors_of(trace, arrays, dtype)
+        self.apart: dict[str, int] = {}
         super().__init__(Reference(trace), arrays, hypotheses=OF_FLOATS)
         vars(self.operands).pop("written", None)  # a whole calculation, which takes much memory
         self.steps = {name: self._difference(judged) for name, judged in self.judged.items()}
@@ -161,6 +165,9 @@ class Comparison(Judge):
         limit, off = self.limit(step, step.array), self.off(step, step.array)
         unit = np.broadcast_to(limit / ROUNDED, codes.shape)
         is_whole = np.broadcast_to(np.False_, codes.shape)
+        if (blind := self._blind(step, array_of)).any():
+            all_off = _distance(step.on_paper(written.values), step.on_paper(step.array))
+            self.apart[step.name] = int((blind & (all_off > limit)).sum())
         is_right = step.from_paper(~(off > limit))
         return _Calculated(step, codes, written, unit, unit, is_whole, self, is_right, _most(off))
 
@@ -304,6 +311,13 @@ def convention_of(id_: str, problem: Problem) -> Finding:
     return Finding(id_, convention.message, convention.advice)
 
 
+def said_of_apart(count: int) -> str:
+    """Return a sentence on numbers of queries that see no key."""
+    cells = f"{count} {'cell' if count == 1 else 'cells'} of queries that see no key"
+    programs = "PyTorch's softmax gives nan there, a fill of −1e9 the mean, FlashAttention 0"
+    return f"{cells} {'is' if count == 1 else 'are'} not compared: {programs}."
+
+
 def compared(
     trace: Trace, arrays: Matrices, marking: Marking, dtype: str
 ) -> tuple[Comparison, tuple[str, ...]]:
@@ -327,14 +341,27 @@ def _right_ways(trace: Trace, shown: Mapping[str, object]) -> Iterator[tuple[str
     yield from equivalent_forms.other_forms(trace)
     for kind in ("scaled", "masked"):
         if "scores" in shown and kind in trace and kind not in shown:
-            later = {name: _from_the_start(trace[name]) for name in ADJUSTED if name in trace}
+            later = {n: _from_the_start(trace[n], ADJUSTED) for n in ADJUSTED if n in trace}
             yield f"scores holds the {kind} scores.", {**later, "scores": later[kind]}
+    words = {"Q": "queries", "K": "keys"}
+    for letters, kind in product(("QK", "Q", "K"), ("rotated", "normed")):
+        change: dict[str, Expression] = {}
+        for letter in letters:
+            turned = (f"{letter}_normed", f"{letter}_rotated")
+            later = {n: _from_the_start(trace[n], trace.steps) for n in turned if n in trace}
+            if letter in shown and f"{letter}_{kind}" in later:
+                change |= {**later, letter: later[f"{letter}_{kind}"]}
+        if all(letter in change for letter in letters):
+            hold = "hold" if len(letters) > 1 else "holds"
+            what = all_of([words[letter] for letter in letters])
+            yield f"{all_of([*letters])} {hold} the {kind} {what}.", change
 
 
-def _from_the_start(step: Step) -> Expression:
-    """Return how adjusted scores are made from queries and keys."""
-    adjusted = ("scores", *ADJUSTED)
-    operation = operation_or_input(step)
-    return evaluation.transform(
-        operation, lambda part: _from_the_start(part) if part.plain in adjusted else part
-    )
+def _from_the_start(step: Step, names: Collection[str]) -> Expression:
+    """Return how a step is made, with the operations of the named steps, and scores, inside it."""
+
+    def inner(part: Step) -> Expression:
+        is_inside = part.operation is not None and part.plain in ("scores", *names)
+        return _from_the_start(part, names) if is_inside else part
+
+    return evaluation.transform(operation_or_input(step), inner)

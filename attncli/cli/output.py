@@ -248,15 +248,10 @@ def status_of(work: Callable[[], object]) -> int:
         return end.exit_code
     except ReaderWentAwayError:
         return READER_WENT_AWAY
-    except OSError as error:  # that of a help page names no file
-        name = visible(str(error.filename or "standard output"))
-        return complain(fail(f"{name} cannot be used: {reason_of(error)}"))
+    except (OSError, UnicodeEncodeError) as error:
+        return complain(_of_a_file(error))
     except InputError as error:
         return complain(error)
-    except UnicodeEncodeError as error:  # of the name of a file: all else is written in UTF-8
-        message = f"no file can be called {visible(str(error.object))} in this locale"
-        hint = f"it names files in {error.encoding}; write LC_ALL=C.UTF-8 before the command"
-        return complain(fail(message, hint=hint))
     except (MemoryError, RuntimeError) as error:
         if not (isinstance(error, MemoryError) or "can't start new thread" in str(error)):
             raise
@@ -269,6 +264,16 @@ def status_of(work: Callable[[], object]) -> int:
         message = f"a library cannot be loaded: {str(error).strip().splitlines()[0]}"
         return complain(fail(message, hint="is there enough memory? if there is, install it again"))
     return status if isinstance(status, int) else 0
+
+
+def _of_a_file(error: OSError | UnicodeEncodeError) -> InputError:
+    """Return why a file cannot be used; all but the names of files is written in UTF-8."""
+    if isinstance(error, UnicodeEncodeError):
+        message = f"no file can be called {visible(str(error.object))} in this locale"
+        hint = f"it names files in {error.encoding}; write LC_ALL=C.UTF-8 before the command"
+        return fail(message, hint=hint)
+    name = visible(str(error.filename or "standard output"))  # a help page names no file
+    return fail(f"{name} cannot be used: {reason_of(error)}")
 
 
 def leave(status: int) -> NoReturn:

@@ -129,7 +129,7 @@ def report_page(report: Report, selection: PageSelection, solution: bool = True)
         name=visible(report.name),
         title=visible(report.title),
         sign=verdicts.VERDICT_SIGNS[report.verdict],
-        verdict=verdicts.verdict(report, is_alone=False),
+        verdict=verdicts.verdict(report),
         points=verdicts.points_by_step(report),
         comment=verdicts.comment_lines(report),
         said=report.said,

@@ -17,7 +17,6 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.numbers.last_place import number_of
 from attncli.core.numbers.parser import NumberError
 from attncli.core.problem.marking import as_points
-from attncli.core.records import replace
 from attncli.core.tape.by_hand import Rounding
 from attncli.core.tape.cell_names import Index, cell_name
 from attncli.core.tape.evaluation import sources
@@ -40,19 +39,15 @@ RIGHT_BUT = {"last_digit": "off in the last digit", "rounded_early": "rounded ea
 """The words for numbers that are right except for rounding, by their status."""
 
 
-def verdict(report: Report, is_alone: bool = True) -> str:
-    """Return the whole report in one line, without the mistake's id, as students read it.
-
-    On a page, where it is not alone, a line above it says which keys were skipped.
-    """
+def verdict(report: Report) -> str:
+    """Return the whole report in one line, without the mistake's id, as students read it."""
     if first := report.first_wrong_step:
         what = "" if first in report.findings else _rounding(report.steps[first])
         return f"wrong, first at {_word(report, first)}{f' ({what})' if what else ''}"
     if report.verdict == "empty":
         what = "none of the steps that are asked" if report.marking.ask else "nothing"
         return f"empty: {what} was given"
-    shown = report if is_alone else replace(report, skipped=())
-    return "; ".join([f"{report.verdict}: {_numbers(report)}", *missing(shown, briefly=True)])
+    return "; ".join([f"{report.verdict}: {_numbers(report)}", *missing(report, briefly=True)])
 
 
 def _numbers(report: Report) -> str:
@@ -62,6 +57,7 @@ def _numbers(report: Report) -> str:
     counts = dict(zip(judged_steps.STATUSES, totals, strict=True))
     near = {words: counts[name] for name, words in RIGHT_BUT.items() if counts[name]}
     written = counts["correct"] + counts["follows"] + sum(near.values())
+    written -= sum(report.apart.get(name, 0) for name in report.counting)
     said = count_of(written, "number")
     for number, (words, count) in enumerate(near.items()):
         of_them = "" if number else " of them"
@@ -90,7 +86,9 @@ def missing(report: Report, briefly: bool = False) -> Iterator[str]:
         yield f"{'' if briefly else '_ '}left out: {', '.join(cells)}"
     if report.not_given:
         yield f"not given: {', '.join(_word(report, name) for name in report.not_given)}"
-    if keys := _skipped_with_hint(report) if briefly else skipped(report.skipped):
+    told = report.verdict == "incomplete"  # the verdict, which is near, has those with a hint
+    others = [(key, hint) for key, hint in report.skipped if not (hint and told)]
+    if keys := _skipped_with_hint(report) if briefly else skipped(others):
         yield keys
 
 
@@ -123,8 +121,8 @@ def skipped(keys: Sequence[tuple[str, str]]) -> str:
 
 
 def _skipped_with_hint(report: Report) -> str:
-    """Return which skipped keys may have been meant for a step, with short hints; or ""."""
-    return skipped([(key, hint.partition(";")[0]) for key, hint in report.skipped if hint])
+    """Return which skipped keys may have been meant for a step, with hints; or ""."""
+    return skipped([(key, hint) for key, hint in report.skipped if hint])
 
 
 def notes(graded: Graded) -> Iterator[str]:

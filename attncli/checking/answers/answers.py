@@ -222,7 +222,8 @@ def _hint(fault: Fault, raw: Any, trace: Trace) -> str:
         return ""
     if is_slip or not isinstance(fault, NotThere) or fault.nearest:
         return fault.hint
-    return WHICH_STEP if len(shape) > 1 else ""
+    is_prose = np.prod(shape) == 1 and len(str(fault.path[0]).split()) > 1
+    return WHICH_STEP if len(shape) > 1 and not is_prose else ""
 
 
 def _is_slip(fault: Fault) -> bool:

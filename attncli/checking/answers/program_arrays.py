@@ -40,13 +40,12 @@ def dtype_of(answers: Mapping[str, Any], marking: Marking) -> str:
     """
     arrays = {key: _plain(key, raw) for key, raw in answers.items() if _kind(raw)}
     kinds = {_kind(answers[key]) for key in arrays}
-    if "bfloat16" not in kinds and all(map(_may_be_typed, arrays.values())):
+    if not arrays or any(_is_handwork(raw) for key, raw in answers.items() if key not in arrays):
         return ""
-    if any(_is_handwork(raw) for key, raw in answers.items() if key not in arrays):
-        return ""
-    every = arrays.values()
-    if kinds == {"float64"} and all((a.astype("f4") == a)[np.isfinite(a)].all() for a in every):
-        kinds = {"float32"}
+    every = [a[np.isfinite(a)] for a in arrays.values()]
+    is_short = all((a.astype("f4") == a).all() for a in every)
+    if kinds == {"float64"} and is_short and any((a != np.round(a)).any() for a in every):
+        kinds = {"float32"}  # whole numbers do not tell
     return marking.dtype or max(kinds, key=ROUNDOFF.__getitem__)
 
 

@@ -51,6 +51,8 @@ class Judgment(Protocol):
     def findings(self) -> Mapping[str, Finding]: ...
     @property
     def verdict(self) -> str: ...
+    @property
+    def said(self) -> tuple[str, ...]: ...
 
 
 ReportT = TypeVar("ReportT", bound=Judgment)
@@ -122,8 +124,9 @@ def _best_readings(
         exact = sum(step in one.exact for one, step in pairs)
         right, *others = _score(report, read, trace, unusual)
         early = sum(judged.counts["rounded_early"] for judged in report.steps.values())
-        tried.append(((right, -early, -len(unusual), exact, *others), steps, report))
-        if report.verdict == "correct" and not early:  # which another reading may not need
+        needed = early + len(report.said)  # which another reading may not need
+        tried.append(((right, -needed, -len(unusual), exact, *others), steps, report))
+        if report.verdict == "correct" and not needed:
             break
     best = max((score for score, _, _ in tried), default=None)
     likeliest = [(steps, report) for score, steps, report in tried if score == best]

@@ -41,7 +41,7 @@ from attncli.checking.mistakes.mistake import (
     mistake,
     wrong,
 )
-from attncli.core.attention.masks import Masked, kept
+from attncli.core.attention.masks import Mask, Masked, kept
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import Record, replace
 from attncli.core.tape.evaluation import Change, transform
@@ -103,14 +103,18 @@ def _weights_transposed(*names: str) -> Search:
     return mistake("", "")(transposed).changes
 
 
-def _causal(other: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Search:
-    """Return the search of another causal mask."""
+def _causal(other: Callable[[Mask, Mask], Mask]) -> Search:
+    """Return the search of another causal mask.
+
+    It is made of the mask as it is written, and of the one that is placed behind a cache.
+    """
 
     def masked(step: Step, trace: Trace) -> Changes:
         node, mask = made_by(Masked, step), trace.problem.rules.mask
+        written = {key: value for key, value in mask.items() if key in trace.problem.mask}
         if node and mask.get("causal"):
             n, m = step.array.shape[-2:]
-            keep = kept(other(mask), n, m)
+            keep = kept(other(written, mask), n, m)
             keep = np.ones((1, 1, n, m)) if keep is None else keep.astype(float)
             yield {step.name: of_masks.with_mask(node, keep)}, {}
 
@@ -194,12 +198,12 @@ CONVENTIONS: dict[str, Convention] = {
     "causal_strict": Convention(
         "The causal mask blocks a token's own key, too.",
         "Keep the diagonal: a token sees itself.",
-        (_causal(lambda mask: {**mask, "offset": mask.get("offset", 0) - 1}),),
+        (_causal(lambda _, placed: {**placed, "offset": placed.get("offset", 0) - 1}),),
     ),
     "causal_bottom_right": Convention(
         "The causal mask is aligned at the bottom right: the last query sees every key.",
         "Write mask: {causal: true, align: bottom-right}.",
-        (_causal(lambda mask: {**mask, "align": "bottom-right"}),),
+        (_causal(lambda written, _: {**written, "align": "bottom-right"}),),
     ),
     "softmax_over_queries": Convention(
         "The softmax was taken over the queries.",

@@ -125,8 +125,8 @@ class Problem(ProblemFields):
                 values["layers"] = layers_of(self, raw, copy)
                 sizes.bound |= self.layers[0].sizes.bound
             values["rules"] = self._rules()
-        n, m = sizes.size("n"), sizes.size("m")
-        values["warnings"] = tuple(mask_warnings(self.rules.mask, raw.get("mask"), n, m))
+        n, m, batch = (sizes.size(letter) for letter in ("n", "m", "batch"))
+        values["warnings"] = tuple(mask_warnings(self.rules.mask, raw.get("mask"), n, m, batch))
         if forms is not None:
             forms.add(self, raw, by_key)
 
@@ -361,9 +361,7 @@ class Problem(ProblemFields):
             if name in mask and row.check is not None:
                 batch, n = (self.sizes.size(letter) or 1 for letter in ("batch", "n"))
                 row.check(mask[name], batch, n, self.keys)
-        placed = mask
-        if self.past and mask.get("align") != "bottom-right":
-            placed = {"offset": self.sizes["p"], **mask}
+        placed = self._placed(mask)
         sizes = {name: self.sizes[name] for name in SCALE_NAMES if name in self.sizes}
         scale = factor(self.scale, **(sizes | ({"m": self.keys} if "m" in sizes else {})))
         bias = self.array("bias") if isinstance(self.bias, np.ndarray) else None
@@ -389,6 +387,14 @@ class Problem(ProblemFields):
             by_place=tuple(by_position),
             tile=self.online.get("tile", 0),
         )
+
+    def _placed(self, mask: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a mask in which queries come after a cache, unless the mask says where they are.
+
+        Masks, windows and biases by distance then count a query's position from the first key.
+        """
+        says = mask.keys() & {"align", "offset"}
+        return {"offset": self.sizes["p"], **mask} if self.past and not says else mask
 
     def _parts(self, key: str) -> dict[str, Any]:
         """Return the parts of a key such as `score`, with matrices as operations take them."""

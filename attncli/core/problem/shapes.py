@@ -225,7 +225,8 @@ def heads_of(values: Mapping[str, Any], keys_read: Collection[str]) -> tuple[int
 
     Where no option gives it, an array of four axes does: (batch, heads, n, d).
     """
-    counts = {key: a.shape[1] for key, a in values.items() if getattr(a, "ndim", 0) == 4}
+    shapes = {key: a.shape for key, a in values.items() if getattr(a, "ndim", 0) == 4}
+    counts = {key: shape[1] for key, shape in shapes.items()}
     known: dict[str, tuple[int, str]] = {}  # the number, and the key that gives it
     for option, keys in (("heads", ("Q", "scores")), ("kv_heads", ("K", "V"))):
         if option in keys_read:
@@ -233,20 +234,24 @@ def heads_of(values: Mapping[str, Any], keys_read: Collection[str]) -> tuple[int
         for key in (key for key in keys if key in counts):
             count, origin = known.setdefault(option, (counts[key], key))
             if count != counts[key]:
-                _refuse_heads(key, counts[key], origin, count, option)
+                _refuse_heads(key, shapes[key], origin, count, option)
     kv_heads, other = known.get("kv_heads", (0, ""))
     of_values = (kv_heads, other) if other in counts else (values["heads"], "heads")
     heads, origin = known.get("heads", of_values)
     if other in counts and heads % kv_heads:
-        _refuse_heads(other, kv_heads, origin, heads, "heads")
+        _refuse_heads(other, shapes[other], origin, heads, "heads")
     return heads, kv_heads or heads
 
 
-def _refuse_heads(key: str, count: int, origin: str, other: int, option: str) -> None:
+def _refuse_heads(key: str, shape: tuple[int, ...], origin: str, other: int, option: str) -> None:
+    _, count, third, _ = shape
     verb = "is" if origin == option else "has"
     message = f"{key} has {count} heads, its second axis of four, but {origin} {verb} {other}"
     hint = f"leave out {option}, or write {option}: {count}" if origin == option else ""
-    hint = hint or "the axes are (batch, heads, n, d)"
+    if third == other or not hint:
+        hint = "the axes are (batch, heads, n, d)"
+    if third == other:
+        hint += f"; exchange the second and the third, as {key}.swapaxes(1, 2) does"
     refuse([Fault(message, (key,), hint, related=(origin,), needs="sizes")])
 
 

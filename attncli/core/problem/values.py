@@ -294,9 +294,13 @@ MASK = _MaskForm(
 
 
 def mask_warnings(
-    mask: Mapping[str, object], written: Any, n: int | None, m: int | None
+    mask: Mapping[str, object], written: Any, n: int | None, m: int | None, batch: int | None
 ) -> Iterator[str]:
-    """Yield a warning for each ambiguous part of a mask for n queries and m keys."""
+    """Yield a warning for each ambiguous part of a mask for n queries and m keys of a batch."""
+    for key in ("keep", "block") if batch == n and n != 1 else ():
+        if getattr(mask.get(key), "shape", ())[:3] == (1, 1, n):
+            said = f"the mask of {n} × {m} is read as queries × keys"
+            yield f"{said}; that of the padding of a batch has the axes ({batch}, 1, {m})"
     if mask.get("causal") and n != m and not mask.keys() & {"align", "offset"}:
         said = f"mask: causal lets query 1 of {n} see only key 1 of {m}"
         way = "{causal: true, align: top-left}, or bottom-right if the queries are the last tokens"
