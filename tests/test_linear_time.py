@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import attncli
+from attncli.checking.answers import step_names
 from attncli.core.errors import InputError
 from attncli.core.numbers.last_place import number_of
 from attncli.core.numbers.parser import NumberError
@@ -258,3 +260,46 @@ def test_a_long_expression_is_refused_at_once(text: str, attn: Attn, tmp_path: P
         result = attn("check", hw, tmp_path / name)
         assert result.status == 1
         assert f"output[1, 1]: a number of {len(text)} characters is too long" in result.out
+
+
+XS = "X: [[1, 0], [0, 1]]\n"
+SUM = "sqrt(2)+" * 60 + "1"
+
+# A reader, what is before, what is repeated, what is after, how often it is too much, what is said.
+BOUNDED = [
+    ("problem", XS, "k#: 1\n", "", 10_001, "a mapping has more than 10,000 keys"),
+    ("json problem", '{"X": [[1]]', ', "k#": 1', "}", 10_001, "a mapping has more than 10,000"),
+    ("yaml answers", "", "weights[1,#]: 1\n", "", 10_001, "a mapping has more than 10,000"),
+    ("problem", f"kind: transformer\n{XS}layers: [{{}}", ", {}", "]", 1_001, "1,000 is the most"),
+    ("problem", f"X: [[{SUM}]", f", [{SUM}]", "]", 420, "200,000 is the most"),
+    ("problem", f"{XS}tokens: [a", ", a", "]", 10_000, "labels, but X has 2 rows"),
+    ("problem", f"{XS}k", "k", ": 1", 200_000, "no key, or no colon"),
+]
+
+
+@pytest.mark.parametrize(("reader", "before", "repeated", "after", "count", "said"), BOUNDED)
+def test_much_of_anything_is_bounded_or_linear(
+    reader: str, before: str, repeated: str, after: str, count: int, said: str, tmp_path: Path
+) -> None:
+    """The error names the bound; twice as much takes at most 2.6 times the time and memory."""
+    short, long = (text_of(before, repeated, after, number) for number in (count, 2 * count))
+    least = max(seconds(READERS[reader], short, tmp_path), 0.02)
+    assert any(seconds(READERS[reader], long, tmp_path) <= 2.6 * least for _ in range(3))
+    peaks = []
+    for text in (short, long):
+        tracemalloc.start()
+        with pytest.raises(InputError, match=said):
+            READERS[reader](text, tmp_path)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] <= 2.6 * max(peaks[0], 100_000)
+    assert peaks[0] <= 200 * max(len(short), 20_000)
+
+
+def test_keys_that_mean_no_step_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(step_names, "MAX_UNKNOWN", 20)
+    problem, answers = attncli.Problem(X=[[1, 0]]), {f"key{n}": 1 for n in range(21)}
+    with pytest.raises(InputError, match="more than 20 keys mean no step"):
+        attncli.check(problem, answers)
+    report = attncli.check(problem, {f"weights[1,{n}]": 1 for n in range(1, 21)})
+    assert "7 more that may be steps" in attncli.render(report, "table")

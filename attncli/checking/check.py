@@ -10,7 +10,13 @@ import numpy as np
 
 from attncli.checking.answers.answers import Matrices, ShapeMismatch, contents_of, read_submission
 from attncli.checking.answers.program_arrays import dtype_of, read_arrays, type_of_printed
-from attncli.checking.answers.step_names import At, mask_of, named_steps, with_step_names
+from attncli.checking.answers.step_names import (
+    At,
+    mask_of,
+    named_steps,
+    refuse_many_unknown,
+    with_step_names,
+)
 from attncli.checking.judging import judged_steps
 from attncli.checking.judging.agreement import agrees
 from attncli.checking.judging.judged_steps import (
@@ -306,6 +312,8 @@ class AnswerKey:
         )
 
     def _as_read(self, submission: Submission) -> Report:
+        with located(submission.locate):
+            refuse_many_unknown(submission.answers, self.trace)
         report, said, skipped = judged_as_read(submission, self.trace, self._judged)
         return replace(report, said=said + report.said, skipped=report.skipped + skipped)
 

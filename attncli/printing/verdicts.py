@@ -112,7 +112,9 @@ def skipped(keys: Sequence[tuple[str, str]]) -> str:
     Each has a hint, or ""; those with a hint come after the others.
     """
     plain = [visible(shortened(key)) for key, hint in keys if not hint]
-    parts = [f"{visible(shortened(key))} ({visible(hint)})" for key, hint in keys if hint]
+    hinted = [f"{visible(shortened(key))} ({visible(hint)})" for key, hint in keys if hint]
+    others = f"{len(hinted) - MOST_CELLS} more that may be steps"
+    parts = [*hinted[:MOST_CELLS], *([others] if len(hinted) > MOST_CELLS else [])]
     if plain:
         more = f" and {len(plain) - MOST_CELLS} more" if len(plain) > MOST_CELLS else ""
         names = ", ".join(plain[:MOST_CELLS])

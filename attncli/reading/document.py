@@ -62,6 +62,9 @@ DECIMAL_PAIRS = regex(r"(?<=[\[ ])[-+]?\d+,\d+, |, +[-+]?\d+,\d+\s*[\],]")
 MAX_LEVELS = 64
 """Maximum depth of nested values, which bounds the stack. Chosen."""
 
+MAX_KEYS = 10_000
+"""Maximum number of keys of a mapping, such as the cells that are answered. Chosen."""
+
 NULL_WORDS = ("~", "null", "Null", "NULL")
 
 

@@ -203,7 +203,7 @@ def _json_values(text: str) -> tuple[list[tuple[Raw, int, int]], int]:
 
 def _json_mapping(pairs: list[tuple[str, Any]]) -> dict[str, Raw]:
     result = {key: None if value is None else _as_text(value) for key, value in pairs}
-    if len(dict(pairs)) < len(pairs):
+    if len(dict(pairs)) < len(pairs) or len(pairs) > document.MAX_KEYS:
         raise ValueError
     return result
 

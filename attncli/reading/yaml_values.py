@@ -27,6 +27,8 @@ from attncli.reading.document import MAX_LEVELS, Chunk, Raw, yaml_lines
 TOO_DEEP = f"more than {MAX_LEVELS} brackets or levels inside each other", "leave some of them out"
 MAX_EXPANSION = 5_000_000
 """Maximum number of values that aliases may repeat."""
+MAX_PLACES = 100_000
+"""Maximum number of values of a document whose places are told one by one. Chosen."""
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 CORE_TAGS = tuple(f"tag:yaml.org,2002:{t}" for t in ("str", "int", "float", "seq", "map"))
@@ -211,6 +213,9 @@ class _Builder:
         key: str = event.value
         if key in lines:
             raise NotAllowedError(event, document.twice(key, lines[key]), "keep one of them")
+        if len(lines) == document.MAX_KEYS:
+            message = f"a mapping has more than {document.MAX_KEYS:,} keys"
+            raise NotAllowedError(event, message, "write several problems, or lists")
         lines[key] = self.chunk.before + event.start_mark.line + 1
         return key
 
@@ -273,10 +278,15 @@ class _PlacedKey(str):
 
 
 class _PlaceBuilder(_Builder):
-    """Builds pairs: the event at which a value begins, and the value, which consists of pairs."""
+    """Builds pairs: the event at which a value begins, and the value, which consists of pairs.
+
+    Of an event, which takes 400 bytes, only the first `MAX_PLACES` are kept; later values have the
+    place of what is around them.
+    """
 
     def _value(self, event: Any, depth: int, is_item: bool) -> Raw:
-        return event, super()._value(event, depth, is_item)
+        value = super()._value(event, depth, is_item)
+        return (event, value) if self.count <= MAX_PLACES or depth < 2 else None
 
     def _key(self, event: Any, lines: dict[str, int]) -> str:
         key = _PlacedKey(super()._key(event, lines))
@@ -306,14 +316,16 @@ def place_of(path: KeyPath, document: Any, chunk: Chunk) -> Place:
     line, column = event.start_mark.line, event.start_mark.column
     rest: list[Any] = [*path]
     while rest:
-        if isinstance(value, dict) and rest[0] in value:
-            mark = next(key for key in value if key == rest[0]).event.start_mark
-        elif isinstance(value, list) and rest[0] in range(len(value)):
-            mark = value[rest[0]][0].start_mark
-        else:
+        is_list = isinstance(value, list) and rest[0] in range(len(value))
+        is_key = isinstance(value, dict) and rest[0] in value
+        inner = value[rest[0]] if is_list or is_key else None
+        if inner is None:
             break
+        key = next(key for key in value if key == rest[0]) if is_key else None
+        mark = key.event.start_mark if key else inner[0].start_mark
         line, column = mark.line, mark.column
-        event, value = value[rest.pop(0)]
+        rest.pop(0)
+        event, value = inner
     is_block = isinstance(event, yaml.ScalarEvent) and all(isinstance(n, int) for n in rest)
     if rest and is_block and (offset := _in_block(chunk.text, event, rest)) is not None:
         return chunk.place_at(offset)

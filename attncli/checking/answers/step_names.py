@@ -20,6 +20,8 @@ from attncli.core.tape.find_cells import MOST_LISTED, find_cells, several_meant
 from attncli.core.tape.step import Step
 from attncli.core.text.strings import regex, visible
 
+MAX_UNKNOWN = 1_000
+"""Maximum number of keys of a submission that mean no step; each takes 3 ms to look up. Chosen."""
 MAX_KEY_LENGTH = 500
 """Maximum length of a key with a meaning, in characters; no message quotes a longer one."""
 
@@ -84,6 +86,17 @@ def named_steps(words: Iterable[str], trace: Trace) -> tuple[str, ...]:
     meanings = [_meaning(word, wide) for word in unknown]
     names = dict.fromkeys(one[0].name for one in meanings if not isinstance(one, InputError))
     return tuple(name for name in names if name in wide.added)
+
+
+def refuse_many_unknown(words: Iterable[str], trace: Trace) -> None:
+    """Raise an InputError for more than `MAX_UNKNOWN` keys that mean no step."""
+    unknown = 0
+    for word in words:
+        if word not in trace:
+            unknown += isinstance(_meaning(word, trace), InputError)
+            if unknown > MAX_UNKNOWN:
+                hint = "leave out what is no answer to this problem"
+                raise fail(f"more than {MAX_UNKNOWN:,} keys mean no step", word, hint=hint)
 
 
 def with_all_steps(trace: Trace) -> Trace:

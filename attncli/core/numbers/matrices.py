@@ -41,6 +41,10 @@ ONLY_LISTS, ONLY_TEXTS = {list}, {str}
 MAX_AXES = 4
 MAX_TEXT_AXES = 8
 """Maximum number of axes of a matrix that is only of the wrong shape; NumPy has a limit, too."""
+LONGEST_DECIMAL = 24
+"""Maximum number of characters of a float, such as -2.2250738585072014e-308."""
+MAX_EXPRESSIONS = 200_000
+"""Maximum number of characters of the expressions in a matrix; each takes up to 3 µs. Chosen."""
 MAX_NESTED_LISTS = 64
 
 MAX_PADDED = 12
@@ -234,6 +238,8 @@ def flattened(
     while (kinds := {*map(type, items)}) == ONLY_LISTS and len({*map(len, items)}) == 1:
         shape.append(len(items[0]))
         items = [*chain.from_iterable(items)]
+    if kinds == ONLY_TEXTS:
+        _refuse_long(items, path)
     if kinds == ONLY_TEXTS or not any(map(_is_list, items)):
         return tuple(shape), read(items, tuple(shape), path)
     parts = []
@@ -252,6 +258,15 @@ def flattened(
             message = f"{noun} {index + 1} of {name_of(path)} has {has}, but {noun} 1 has {other}"
             raise fail(message, *path, index, hint=hint, needs="sizes")
     return (len(raw), *first), [*chain.from_iterable(cells for _, cells in parts)]
+
+
+def _refuse_long(texts: Sequence[str], path: KeyPath) -> None:
+    """Refuse a matrix whose expressions would take seconds to read."""
+    if max(map(len, texts), default=0) > LONGEST_DECIMAL:
+        length = sum(len(text) for text in texts if len(text) > LONGEST_DECIMAL)
+        if length > MAX_EXPRESSIONS:
+            message = f"{name_of(path)} has expressions of {length:,} characters"
+            raise fail(message, *path, hint=f"{MAX_EXPRESSIONS:,} is the most; write numbers")
 
 
 def _is_list(item: object) -> bool:

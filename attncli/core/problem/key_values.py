@@ -71,20 +71,26 @@ WITHOUT_KEY = {
 """Hints for keys of other tools that no one key replaces; the rows of `KEYS` have the rest."""
 
 
+ALIASES = {alias: key for key, row in KEYS.items() for alias in row.aliases}
+"""The keys by their other names."""
+MAX_KEY_LENGTH = 100
+"""Maximum length of a word, in characters, that may be another name of a key."""
+
+
 def key_of(word: str) -> str:
     """Return the key that a word means; a word that is no other name is returned as it is.
 
     >>> [key_of(word) for word in ("Wq", "WQ", "W^Q", "W_{q}", "num_heads", "dL/dV")]
     ['W_q', 'W_q', 'W_q', 'W_q', 'heads', 'd_V']
     """
-    if word in KEYS:
+    if word in KEYS or len(word) > MAX_KEY_LENGTH:
         return word
     if layer := OF_LAYER.match(word):
         return layer[0] + key_of(word[layer.end() :])
     if derivative := DERIVATIVE.match(word):
         weight = _weight(word[derivative.end() :])
         return f"{derivative[1] or 'd'}_{_part(weight)}"
-    return next((key for key, row in KEYS.items() if word in row.aliases), _weight(word))
+    return ALIASES.get(word) or _weight(word)
 
 
 def _part(word: str) -> str:

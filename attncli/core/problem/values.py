@@ -224,6 +224,10 @@ FINAL_NORM = forms.mapping(
 )
 
 
+MAX_LAYERS = 1_000
+"""Maximum number of layers, each of which takes a millisecond and more. Chosen."""
+
+
 def read_layers(raw: object, path: KeyPath) -> tuple[Mapping[str, object], ...]:
     """Return the layers as they were written, a list, or a mapping of their numbers."""
     layers: Any = raw
@@ -234,6 +238,9 @@ def read_layers(raw: object, path: KeyPath) -> tuple[Mapping[str, object], ...]:
     if not is_list or not all(isinstance(layer, Mapping) for layer in layers):
         hint = "write layers: [{W_q: …}, {W_q: …}], the keys of each"
         raise fail(f"{dotted(path)} must be a list of layers", *path, hint=hint)
+    if len(layers) > MAX_LAYERS:
+        message = f"{dotted(path)} has {len(layers):,} layers; {MAX_LAYERS:,} is the most"
+        raise fail(message, *path, hint="write several problems")
     return tuple(layers)
 
 
