@@ -31,7 +31,6 @@ from attncli.core.tape.cell_names import HEADS_AFTER_TOKENS
 from attncli.core.tape.step import Step
 from attncli.core.text.strings import MIN_OF_SHORT, near_words, regex, visible
 from attncli.reading.document import KEYS_BESIDE_STEPS, Submission
-from attncli.reading.keys_without_value import faults_of_answer
 
 LIKE_BLOCKED = -999.0
 """Maximum number that programs write for the −∞ of a blocked cell."""
@@ -128,7 +127,11 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
                 matrices[step.name] = _written(step, parts[step.name], submission)
     fault_of = {str(one.path[0]): one for one in unknown}
     every = submission.matrices.items()
-    faults += chain.from_iterable(faults_of_answer(k, raw) for k, raw in every if k in fault_of)
+    if fault_of:
+        from attncli.reading.keys_without_value import faults_of_answer  # few have such keys
+
+        of_key = (faults_of_answer(key, raw) for key, raw in every if key in fault_of)
+        faults += chain.from_iterable(of_key)
     skipped = tuple((k, _hint(fault_of[k], raw, trace)) for k, raw in every if k in fault_of)
     is_known |= any(
         submission.locate((key,)).file and getattr(fault_of[key], "nearest", "")
