@@ -266,7 +266,6 @@ class AnswerKey:
     def _of_arrays(
         self, submission: Submission, trace: Trace, arrays: Matrices, dtype: str
     ) -> Report:
-        """Judge arrays that a program calculated."""
         from attncli.checking.comparison import compared, said_of_apart
         from attncli.checking.mistakes.catalogue import CONVENTIONS
 

@@ -143,7 +143,6 @@ class Distractors:
         return [one for one in distractors if one is not None]
 
     def _outcome(self, change: Change) -> Outcome:
-        """Return what a change leads to, which is worked by itself."""
         reached = self.question.reached(change)
         steps = [self.trace[name] for name in reached]
         worked = {n: array for n, array in self._right.items() if n not in reached}

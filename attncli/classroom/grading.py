@@ -171,7 +171,6 @@ class Grading(Record):
         return [(group, perhaps.get(group[0].student, ())) for group in groups]
 
     def _files_of_flags(self, count: int = 0, what: str = "") -> dict[str, Document]:
-        """Return the files of answers that flags name, which are of one submission."""
         files = files_of_flags(self.matrices)
         _refuse_several(self.matrices, len(self.assignment.first.keys), "problems")
         _refuse_several(self.matrices, count, what)

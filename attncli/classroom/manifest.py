@@ -114,7 +114,6 @@ def _without_answers(
 
 
 def _of_several(one: AnswerFile, course: Course) -> Iterator[ManifestEntry]:
-    """Yield an entry for each student of a table, or of a file of several."""
     for part in by_student(course.problems, one.read, Place(one.path)):
         file = f"{one.path}:{part.line}" if part.line else one.path
         rule = f"its line says {visible(part.student)}"
@@ -314,7 +313,6 @@ def _followed(
 def _read(
     path: str, wanted: Sequence[int], place: Place, course: Course, lines_of: LinesOf
 ) -> Mapping[int, ReadAnswers]:
-    """Return the answers in a file, or in a line of one."""
     if is_folder(path):
         error = error_at(Place(path), NO_ANSWERS)
         return dict.fromkeys(range(len(course.problems.keys)), error)
@@ -333,7 +331,6 @@ def _read(
 
 
 def _lines(file: str, course: Course) -> Mapping[int, Mapping[int, ReadAnswers]]:
-    """Return the answers in a file of several students, by the line in which each is named."""
     one = read_answer_file(file, (Path(file).stem,), file, course)
     if one.error:
         raise one.error

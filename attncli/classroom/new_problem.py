@@ -144,7 +144,6 @@ def _of_gate(options: Mapping[str, Any], kind: str) -> Shapes:
 
 
 def _with_defaults(score: object, kind: Kind) -> dict[str, Any]:
-    """Return the mapping of a score function, with its parameters that have a default."""
     if "score" not in kind.keys:
         return {"name": kind.score}
     raw = {"name": kind.score} | score if isinstance(score, dict) else {"name": score}
@@ -263,7 +262,6 @@ def _matrix(random: Random, key: str, shape: tuple[int, ...], sparse: bool = Tru
 
 
 def _tried(options: Mapping[str, Any], matrices: Mapping[str, Array]) -> tuple[Problem, float]:
-    """Return the problem of these keys and matrices, and its number of flaws."""
     lists = {key: in_lists(array) for key, array in matrices.items()}
     values = dict(options)
     for key, raw in lists.items():

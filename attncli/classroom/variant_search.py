@@ -218,7 +218,6 @@ class Search:
         return candidate.grave <= self.fewest and not candidate.faults
 
     def _best_drawn(self, random: Random) -> Candidate | None:
-        """Return the best candidate of `VARIANT_BUDGET` draws; else None."""
         best: Candidate | None = None
         draws = iter(range(VARIANT_BUDGET))
         while (candidate := self._with_few_flaws(random, draws, self.fewest)) is not None:
@@ -260,7 +259,6 @@ class Search:
     def _with_few_faults(
         self, random: Random, draws: Iterator[int], current: Candidate
     ) -> Candidate:
-        """Return the candidate with the fewest faults that redrawing the current one finds."""
         self._examine(current)
         stale = 0
         while current.faults and stale < MAX_STALE:

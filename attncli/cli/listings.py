@@ -210,7 +210,6 @@ def _of_command(command: Any, root: Any) -> Iterator[str]:
 
 
 def _rows(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield a list of terms, each with what it means."""
     for term, meaning in rows:
         yield from (".TP", rf"\fB{_roff(term)}\fR", *_text(meaning))
 

@@ -154,7 +154,6 @@ def vary(
 
 
 def _problems(source: str, overrides: "Overrides") -> list["Problem"]:
-    """Return the given problems; each of several with its number."""
     from attncli.reading.load import load_all
 
     if source == "-":

@@ -133,7 +133,6 @@ def _awaited(sources: Iterable[str]) -> Iterator[str]:
 def _in_parts(
     run: Run, lists: Iterable[list[Portion] | None], work: Callable[..., Part], pool: Pool
 ) -> Iterator[Written]:
-    """Yield what is written, and print messages, in order."""
     before, number, follows = 0, 0, False
 
     def lost(one: Portion) -> Part:

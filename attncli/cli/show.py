@@ -237,7 +237,6 @@ def _refuse_parts(selection: "Selection", format_: str, on_screen: bool) -> None
 def _as_pages(
     traces: Iterable["Trace"], selection: "Selection", width: int | None, display: Display
 ) -> Iterator[bytes]:
-    """Yield traces as they are shown on the screen."""
     if selection.exact:
         return as_bytes((_exact(trace, selection) for trace in traces), display, selection.follows)
     from attncli.printing.table import lines

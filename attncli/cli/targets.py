@@ -127,7 +127,6 @@ def write_format(
 def _files(
     kind: FormatKind, out: str | None, suffix: str, groups: Iterator[Any]
 ) -> Iterator[tuple[Path | None, Iterable[Any]]]:
-    """Yield each file, or None for standard output, with what it holds."""
     if out is None or not is_many(out):
         yield None if out is None else Path(out), chain.from_iterable(groups)
     elif kind == "worksheets":
@@ -146,7 +145,6 @@ def _files(
 
 
 def _sheets(out: str, suffix: str, traces: Sequence[Trace]) -> dict[Path, list[Trace]]:
-    """Return the problems of each file of worksheets."""
     first = traces[0].problem
     field = next((key for key in ("student", "variant") if getattr(first, key)), "title")
     targets = Targets(out, "worksheets", suffix, f"{{{field}}}")

@@ -138,7 +138,6 @@ def _has_true_colour() -> bool:
 
 
 def _coloured(styles: Mapping[str, Style], line: Line) -> str:
-    """Return a line with the terminal's codes for its styles."""
     from rich.color import ColorSystem
 
     system = ColorSystem.TRUECOLOR if _has_true_colour() else ColorSystem.EIGHT_BIT

@@ -264,7 +264,6 @@ def _heading(step: Step) -> str:
 
 
 def _heading_text(step: Step) -> str:
-    """Return the heading of a step as text, which is its name in a list of headings."""
     return ", ".join(as_text(part) for part in (step.notation, step.note) if part)
 
 

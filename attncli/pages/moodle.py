@@ -99,7 +99,6 @@ def _add(parent: Any, tag: str, content: str = "", **attributes: str) -> Any:
 
 
 def _body(trace: Trace, selection: Selection) -> str:
-    """Return the text of a question, as HTML."""
     decimals = trace.problem.marking.decimals
     marking = {"decimals": ASKED_DECIMALS if decimals is None else decimals}
     trace = replace(trace, problem=trace.problem.marked(marking))

@@ -99,7 +99,6 @@ def slices(value: Array) -> Iterator[tuple[str, Array]]:
 def _labelled(
     numbers: Iterator[str], step: Step, shape: tuple[int, ...], delimiter: str
 ) -> Iterator[str]:
-    """Yield lines of numbers with their labels, if there are any."""
     rows, columns = axis_labels(step)
     if not rows and not columns:
         yield from numbers

@@ -87,7 +87,6 @@ def roster_cell(text: str) -> str:
 
 
 def _points(graded: Graded, steps: Sequence[str]) -> list[str]:
-    """Return the points of each step, of all together, and the possible ones."""
     numbers: list[float | None] = [None] * len([*steps, *POINT_COLUMNS])
     if isinstance(graded, Report) and graded.marking.points:
         numbers = [*map(graded.points.get, steps), graded.total, graded.marking.possible]
@@ -226,7 +225,6 @@ def _finding_record(finding: Finding) -> dict[str, Any]:
 
 
 def _cell_records(judged: Given | Difference) -> Iterator[dict[str, Any]]:
-    """Yield the cells that are not correct, by their place on paper, from 0."""
     step = judged.step
     texts = judged.values if isinstance(judged, Difference) else judged.texts
     codes, right = step.on_paper(judged.codes), step.value

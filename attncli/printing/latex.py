@@ -77,7 +77,6 @@ def explanations(requests: Iterable[Request], selection: ExplanationSelection) -
 
 
 def _fragment(body: str) -> str:
-    """Return the body of a document with the macros that it needs."""
     packages = r"\usepackage{amsmath,blkarray,graphicx,xcolor}"
     head = f"% Needs {packages}; compile with pdflatex or xelatex.\n"
     if scripts := _scripts_in(body):

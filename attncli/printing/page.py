@@ -170,7 +170,6 @@ class _Walk:
         return is_known and not self.views.is_open(step)
 
     def _figures(self, step: Step, *totals: Step) -> Iterator[Figure]:
-        """Yield the figures of a step, with its operands or with the sums of its rows."""
         views = self.views
         parts = () if totals else views.layout(step)
         for place, name in views.slices(step):

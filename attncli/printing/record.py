@@ -56,7 +56,6 @@ def as_json(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 
 
 def _lines(traces: Iterable[Trace], selection: Selection) -> Iterator[Iterable[str]]:
-    """Yield the line of each trace in parts."""
     group: Group | None = None
     lines: list[str] = []
     for trace in traces:

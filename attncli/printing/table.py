@@ -163,7 +163,6 @@ def _unlabelled(sums: Matrix) -> Matrix:
 
 
 def _named(panel: Panel, words: str = "") -> Matrix:
-    """Return a matrix with its name over it, and which head or batch it is."""
     return replace(panel.matrix, name=", ".join(filter(None, (text(panel.name), words))))
 
 

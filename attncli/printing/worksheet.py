@@ -153,7 +153,6 @@ def _flow(raw: Any) -> str:
 
 
 def _options(problem: Problem) -> Iterator[str]:
-    """Yield suggested options, each as a comment with its meaning."""
     lines: dict[str, tuple[str, str]] = {}
     for key, raw in OPTIONS:
         if key not in problem.given and key not in lines:

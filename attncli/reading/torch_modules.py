@@ -175,7 +175,6 @@ def _added(mask: Any, blocks: bool) -> Array:
 
 
 def _answers(module: Any, paths: Iterable[str], call: Mapping[str, Any]) -> dict[str, Array]:
-    """Call a module and return its numbers by the names of steps."""
     if module.training:
         raise fail("a module drops numbers while it is trained", hint="call module.eval() before")
     outputs: dict[str, Any] = dict.fromkeys(paths)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import chain
 from typing import Any, TypeAlias
@@ -127,11 +128,7 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
                 matrices[step.name] = _written(step, parts[step.name], submission)
     fault_of = {str(one.path[0]): one for one in unknown}
     every = submission.matrices.items()
-    if fault_of:
-        from attncli.reading.keys_without_value import faults_of_answer  # few have such keys
-
-        of_key = (faults_of_answer(key, raw) for key, raw in every if key in fault_of)
-        faults += chain.from_iterable(of_key)
+    faults += _without_value({key: raw for key, raw in every if key in fault_of})
     skipped = tuple((k, _hint(fault_of[k], raw, trace)) for k, raw in every if k in fault_of)
     is_known |= any(
         submission.locate((key,)).file and getattr(fault_of[key], "nearest", "")
@@ -141,6 +138,14 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
     )
     refuse([*faults, *([] if is_known else unknown)])
     return _of_one_computer(matrices), skipped
+
+
+def _without_value(answers: Mapping[str, Any]) -> Iterator[Fault]:
+    if answers:
+        from attncli.reading.keys_without_value import faults_of_answer  # few have such keys
+
+        for key, raw in answers.items():
+            yield from faults_of_answer(key, raw)
 
 
 def _of_a_word(step: Step, raw: Any) -> Any:

@@ -65,7 +65,6 @@ def _is_handwork(raw: Any) -> bool:
 
 
 def _plain(key: str, raw: Any) -> Array:
-    """Return the array of NumPy, in a type that it has."""
     array: Array = np.asarray(as_raw(raw, (key,)) if _kind(raw) else raw)
     return array if array.dtype.name in TYPED_DIGITS else array.astype(float)
 

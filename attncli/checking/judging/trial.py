@@ -123,7 +123,6 @@ class Trial:
         self.numbers = self._of_each(step, self._rounded(step, result))
 
     def _of_each(self, step: Step, numbers: Array) -> Array:
-        """Return the numbers of a step for each schedule."""
         numbers = np.broadcast_to(numbers, (len(numbers), *step.array.shape[1:]))
         if self._count == 1:
             numbers = np.broadcast_to(numbers, step.array.shape)

@@ -141,7 +141,6 @@ def lambda_without_powers(step: Step, trace: Trace) -> Changes:
 
 
 def _of_lambda(step: Step) -> Iterator[tuple[Add, Subtract]]:
-    """Yield the sum, and the difference in it, that make λ."""
     node = step.operation
     if isinstance(node, Add) and step.stem == "lambda":
         assert isinstance(node.left, Subtract)

@@ -47,7 +47,6 @@ def parts_added(step: Step, trace: Trace) -> Changes:
 
 
 def _in_both(step: Step, trace: Trace, rule: Callable[[Concatenate], Expression]) -> Changes:
-    """Yield a change of queries and keys, if a step is one of them."""
     every = {name: rule(node) for name, node, _ in _joined(step, trace)}
     if step.name in every:
         yield every, {}

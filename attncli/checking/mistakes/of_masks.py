@@ -169,7 +169,6 @@ def mask_off_by_one(step: Step, trace: Trace) -> Changes:
 
 
 def _moved(mask: Mask) -> Iterator[Mask]:
-    """Yield masks with one bound moved by one key."""
     if "when" in mask:
         for formula in _moved_conditions(mask["when"].formula):
             yield _with_condition(mask, formula)

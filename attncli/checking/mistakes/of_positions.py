@@ -183,8 +183,6 @@ def positions_after_projection(step: Step, trace: Trace) -> Changes:
 
 
 def _with_scaling(step: Step, trace: Trace, kinds: Any, **fields: Any) -> Changes:
-    """Yield a step whose scaling has other fields."""
-
     def other(node: Any) -> Any:
         return replace(node, waves=replace(node.waves, scaling=replace(scaling, **fields)))
 
@@ -225,7 +223,6 @@ def attention_factor_of_scores(step: Step, trace: Trace) -> Changes:
 
 
 def _with_ids(step: Step, trace: Trace, others: Callable[[Any], Iterable[Any]]) -> Changes:
-    """Yield a step whose tokens have other positions."""
     ids = step.operation.waves.ids if isinstance(step.operation, Angles | Sinusoids) else ()
     for other in (other for other in others(ids) if ids and other != ids):
 

@@ -112,7 +112,6 @@ def _at(name: str, time: int | None, before: int = 0) -> str:
 def _at_times(
     step: Step, trace: Trace, prefix: str, change: Callable[[int], dict[str, Expression]]
 ) -> list[tuple[dict[str, Expression], int | None]]:
-    """Return the changes of a step at its time, and at the first time those at all times (None)."""
     if trace.problem.kind != "recurrent" or not step.plain.startswith(prefix):
         return []
     time = int(step.name.removeprefix(prefix))

@@ -209,7 +209,6 @@ def _inputs(trace: Trace) -> Iterator[Step]:
 
 
 def _inputs_of_layer(trace: Trace) -> Iterator[Step]:
-    """Yield the step from which the values of a layer are calculated."""
     if trace.problem.kind == "transformer" and "V" in trace.steps:
         for part in walk(made_of(trace.steps["V"])):
             if isinstance(part, Step) and part.operation is not None:
@@ -228,7 +227,6 @@ def queries_instead_of_values(step: Step, trace: Trace) -> Changes:
 
 
 def _other_values(step: Step, *names: str) -> Changes:
-    """Yield the changes in which the weights mix other rows than the values."""
     node = made_of(step)
     if not _is_mixture(node):
         return

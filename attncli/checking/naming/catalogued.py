@@ -290,7 +290,6 @@ def _whole_lines(wrong: WrongStep, fits: Array) -> str:
 
 
 def _rows(wrong: WrongStep) -> str:
-    """Return the names of the rows that hold the wrong cells."""
     rows = dict.fromkeys(place[2] for place in wrong.cells)
     return _listed(wrong.noun(-2), [wrong.line(-2, row) for row in rows])
 

@@ -127,7 +127,6 @@ def plain(number: float) -> tree.Formula:
 
 
 def _simple(number: float) -> tree.Formula:
-    """Return the formula of a share: 1/3, or all its digits."""
     near = Fraction(number).limit_denominator(99)
     if float(near) != number or near.denominator == 1:
         return plain(number)
@@ -274,7 +273,6 @@ PARTS: dict[str, Form] = {
 
 
 def _scaling(raw: object, path: KeyPath) -> dict[str, object]:
-    """Return the fields of a `Scaling`."""
     such_as = f"write {dotted(path)}: {{kind: linear, factor: 4}}; kinds: {', '.join(SCALINGS)}"
     if not isinstance(raw, Mapping):
         raise fail(f"{dotted(path)} must be a mapping", *path, hint=such_as)

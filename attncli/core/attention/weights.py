@@ -149,7 +149,6 @@ def weights_of(tape: Tape, s: Expression, rules: Rules) -> Step:
 
 
 def _parameter(tape: Tape, parameter: Parameter, value: Array | float) -> Step | float:
-    """Return a parameter, put on the tape if it has a shape."""
     if isinstance(value, float):
         return value
     name, key = parameter.name, f"score.{parameter.name}"
@@ -160,7 +159,6 @@ def _parameter(tape: Tape, parameter: Parameter, value: Array | float) -> Step |
 
 
 def _put(tape: Tape, key: str, array: Array, trailing: tuple[str, ...] = ("query", "key")) -> Step:
-    """Put an array of the problem on the tape."""
     sizes = zip(LEADING, array.shape[:2], strict=True)
     leading = tuple(name for name, size in sizes if size > 1)
     return tape.put(key.rpartition(".")[2], array, trailing, leading, key=key)
@@ -347,7 +345,6 @@ def _scoring(
 
 
 def _adjusted(rules: Rules, q: Step, k: Step) -> str:
-    """Return the name of the step that is normalised."""
     n, m = q.array.shape[-2], k.array.shape[-2]
     if _first_blocking(rules.mask, n, m) is not None:
         return "masked"
@@ -359,13 +356,11 @@ def _adjusted(rules: Rules, q: Step, k: Step) -> str:
 
 
 def _normalized(tape: Tape, adjusted: str, scores: Array, rules: Rules) -> Step:
-    """Record scores (rows, m), and the weights of them."""
     step = tape.put(adjusted, scores[None, None], ("query", "key"))
     return weights_of(tape, step, rules)
 
 
 def _of_head(rules: Rules, head: int) -> Rules:
-    """Return the rules of one head, which may have another sink."""
     sinks = rules.normalize.parameters.get("sink")
     if sinks is None or sinks.size == 1:
         return rules

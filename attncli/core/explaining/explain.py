@@ -301,7 +301,6 @@ class Explainer:
     def _letters(
         self, told: Sequence[Term], worked: dict[str, FilledFormula]
     ) -> Iterator[tree.Formula]:
-        """Yield a formula for the meaning of each letter."""
         for letter in (part for part in told if isinstance(part, Named)):
             result = self.patterns.number_text(letter.value, self.decimals)
             term, name = letter.operands[0], letter.symbol

@@ -124,7 +124,6 @@ def _has_keys(step: Step) -> bool:
 
 
 def _operations(step: Step) -> Counter[str]:
-    """Return the counts of the operations of a step."""
     counts: Counter[str] = Counter()
     if step.operation is not None:
         evaluate(step.operation, lambda operand: CountedArray(operand.array, counts))

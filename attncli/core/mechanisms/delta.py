@@ -69,7 +69,6 @@ def delta(tape: Tape, problem: Problem) -> None:
 
 
 def _start(tape: Tape, problem: Problem) -> Step:
-    """Record S_0, zeros by default."""
     if "S_0" in problem.given:
         start: Expression = cut(put(tape, problem, "S_0", STATE), problem.kv_heads, problem)
     else:

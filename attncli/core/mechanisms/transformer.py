@@ -91,7 +91,6 @@ def _normed(tape: Tape, problem: Problem, x: Step, number: int) -> Step:
 
 
 def _vector(tape: Tape, problem: Problem, key: str, name: str = "") -> Step | None:
-    """Return a vector of the features, if the problem has it."""
     head, _, part = key.partition(".")
     is_given = part in getattr(problem, head) if part else key in problem.given
     return put(tape, problem, key, ("model",), name) if is_given else None

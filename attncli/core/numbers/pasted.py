@@ -117,7 +117,6 @@ def _grid(text: str) -> LabelledGrid:
 
 
 def _lines(text: str) -> Words:
-    """Return the lines that are not blank."""
     lines = text.splitlines(keepends=True)
     starts = accumulate(map(len, lines), initial=0)
     return [(at, x.rstrip("\r\n")) for at, x in zip(starts, lines, strict=False) if x.strip()]
@@ -165,7 +164,6 @@ def _filled(call: re.Match[str]) -> list[Words]:
 
 
 def _multiplied(grid: LabelledGrid, power: str) -> LabelledGrid:
-    """Return numbers without a power of ten with one."""
     words = [word for row in grid.rows for _, word in row]
     if other := next((w for w in words if not re.fullmatch(r"[-+−]?[\d.]+|-?Inf|NaN", w)), None):
         raise NumberError(f"{visible(other)} is written below a factor of all numbers; multiply it")
@@ -217,7 +215,6 @@ def _without_brackets(text: str) -> str:
 
 
 def _refuse_code(text: str) -> None:
-    """Raise a NumberError for a text that is a calculation of a program."""
     for pattern, sentence in CODE:
         if code := re.search(pattern, text):
             word = code[0].lstrip()

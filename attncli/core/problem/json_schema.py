@@ -50,7 +50,6 @@ def schema() -> Schema:
 
 
 def _other_names(keys: Iterable[str]) -> Schema:
-    """Return the schemas of keys by the patterns of their other names."""
     return {
         f"^(?!{key}$)(?:{pattern_of(key)})$": {"$ref": f"#/properties/{key}"}
         for key in keys
@@ -59,7 +58,6 @@ def _other_names(keys: Iterable[str]) -> Schema:
 
 
 def _layers() -> Schema:
-    """Return the schema of a list of layers, or of a mapping of their numbers."""
     properties = {key: {"$ref": f"#/properties/{key}"} for key in layer_forms()}
     layer = {"type": "object", "properties": properties, "additionalProperties": False}
     layer["patternProperties"] = _other_names(properties)
@@ -109,7 +107,6 @@ def _given(*keys: str) -> Schema:
 
 
 def _without(keys: Iterable[str]) -> Schema:
-    """Return the schema of problems that have none of these keys, under any name."""
     return {"patternProperties": {f"^(?:{'|'.join(map(pattern_of, keys))})$": NOTHING}}
 
 

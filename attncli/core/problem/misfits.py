@@ -57,7 +57,6 @@ def misfits(keys: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]
 
 
 def _of_no_use(kind: Kind, keys: Collection[str], name: str) -> Iterator[Fault]:
-    """Yield a fault for each key that this kind does not have, or that a result replaces."""
     known = kind.keys
     for key in (key for key in keys if key not in known):
         fitting = [name for name, other in KINDS.items() if key in other.keys]

@@ -343,7 +343,6 @@ def _table_of(key: str) -> Table:
 
 
 def _of_arrays(shapes: Shapes, keys: Collection[str]) -> Shapes:
-    """Return the letters of the arrays that there are, in the order of the letters."""
     ranks = {key: rank for rank, key in enumerate(shapes)}
     rows = {key: key if key in shapes else key.partition(".")[0] for key in keys}
     arrays = [key for key in keys if isinstance(form_of(key), ArrayForm)]

@@ -67,7 +67,6 @@ class NamedRow(Form):
         return forms.any_of([written, forms.listed(written)]) if self.is_list else written
 
     def _mapping(self, names: list[str]) -> Schema:
-        """Return the schema of mappings for the rows of these names, which share parameters."""
         parts = {"name": forms.choice(names), **self.accepted(names[0])}
         required = [p.name for p in self.required(names[0])]
         return forms.schema_of(parts, required if self.default in names else ["name", *required])

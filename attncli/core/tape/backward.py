@@ -166,7 +166,6 @@ def _distance(array: Array) -> Array:
 
 
 def _backward_of(group: str) -> str:
-    """Return the heading in the backward pass of the steps of a group."""
     inner = group.removeprefix(FORWARD).removeprefix(", ")
     return f"{BACKWARD}, {inner}" if inner else BACKWARD
 

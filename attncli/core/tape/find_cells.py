@@ -338,7 +338,6 @@ def _labelled_places(step: Step, axis: str, word: str) -> list[int]:
 
 
 def _groups(rest: str, name: str) -> list[str]:
-    """Return the text in each pair of brackets."""
     groups = re.findall(r'\[((?:"[^"]*"|[^\[\]"])*)\]', rest)
     if not groups or re.sub(r"\]\s+\[", "][", rest) != "".join(f"[{g}]" for g in groups):
         hint = "write it as scores[am, I] or scores[2, 1]"
@@ -379,7 +378,6 @@ def _likely_names(name: str, reader: _Reader) -> Iterator[tuple[str, str]]:
 
 
 def _name(step: Step, base: str, words: Sequence[str]) -> str:
-    """Return the name of a cell from a word for each axis."""
     count = len(step.leading)
     leads = zip(step.leading, words, strict=False)
     lead = "".join(f"[{axis} {word.removeprefix(axis).strip()}]" for axis, word in leads)

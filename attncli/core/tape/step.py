@@ -323,7 +323,6 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
         return self._transposed(value).reshape(self.array.shape)
 
     def _transposed(self, value: Array) -> Array:
-        """Return the value transposed where a token is a column."""
         if self.columns and len(self.trailing) >= 2:
             return np.swapaxes(value, len(self.leading), len(self.leading) + 1)
         return value

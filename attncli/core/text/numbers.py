@@ -102,7 +102,6 @@ def _needs_exponent(largest: float, decimals: int) -> bool:
 
 
 def _finite(values: Array) -> Iterator[Array]:
-    """Yield the numbers of an array that are finite, some at a time."""
     for chunk in np.nditer(values, ["external_loop", "buffered", "zerosize_ok"], buffersize=BUFFER):
         yield chunk[np.isfinite(chunk)]
 
