@@ -256,7 +256,7 @@ def test_a_step_that_equals_another_may_be_asked_and_given_under_either_name() -
 
 def test_scaled_scores_given_as_scores_are_what_was_asked() -> None:
     scaled = attncli.load(SCALED)
-    answers = {"scores": attncli.compute(scaled)["scaled"].value.round(4)}
+    answers = {"scores": attncli.compute(scaled)["scaled"].value.round(4).tolist()}
     marking = {"ask": ["scores"], "points": {"scores": 3}}
     report = attncli.check(scaled, answers, marking=marking)
     assert (report.verdict, report.total, report.not_given) == ("correct", 3, [])

@@ -98,7 +98,7 @@ def test_a_slip_in_a_head_is_named_as_explain_takes_it(attn: Attn) -> None:
     trace = attncli.compute(attncli.load("sample_inputs/heads_cut.yaml"))
     scores = trace["scores"].value.copy()
     scores[1, 1, 1] += 10
-    report = attncli.check(trace.problem, {"scores": scores})
+    report = attncli.check(trace.problem, {"scores": scores.tolist()})
     name = re.findall(r"scores\[head 2\]\[\w+, \w+\]", report.findings["scores"].message)[0]
     result = attn("explain", "sample_inputs/heads_cut.yaml", name)
     assert result.status == 0

@@ -208,7 +208,7 @@ NO_YAML = [
     ("X:\n  - [1]\n - [2]\n", "3:2: this line is indented otherwise"),
     ("X: [[1]]\n- [2]\n", "2:1: this line is indented otherwise"),
     ("  X: [[1]]\nheads: 1\n", "2:1: this line is indented otherwise"),
-    ("X: [[1]]\n...\nfoo\n", "3:1: this line is indented otherwise"),
+    ("X: [[1]]\n...\nfoo\n", "3:1: the line ... ends a problem"),
     ("%YAML x\n---\nX: [[1]]\n", "1:1: a line cannot start with %"),
     ("% comment\nX: [[1]]\n", "1:1: a line cannot start with %"),
     ("%YAML 3.0\n---\nX: [[1]]\n", "1:1: a line cannot start with %"),

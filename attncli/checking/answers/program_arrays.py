@@ -11,13 +11,14 @@ from attncli.checking.answers.answers import Matrices, ShapeMismatch, Skipped, W
 from attncli.checking.answers.cell_positions import KeyedMatrix
 from attncli.checking.answers.step_names import find_answer
 from attncli.core.arithmetic.elements import Array
-from attncli.core.errors import InputError
+from attncli.core.errors import InputError, fail
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.last_place import PRECISIONS
 from attncli.core.numbers.matrices import as_raw
 from attncli.core.problem.marking import Marking
 from attncli.core.tape.cell_names import HEADS_AFTER_TOKENS
 from attncli.core.tape.step import Step
+from attncli.core.text.strings import visible
 from attncli.reading.document import Submission
 
 ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
@@ -66,7 +67,7 @@ def _is_handwork(raw: Any) -> bool:
 
 def _plain(key: str, raw: Any) -> Array:
     array: Array = np.asarray(as_raw(raw, (key,)) if _kind(raw) else raw)
-    return array if array.dtype.name in TYPED_DIGITS else array.astype(float)
+    return array if array.dtype.name in (*TYPED_DIGITS, "bool") else array.astype(float)
 
 
 def _may_be_typed(array: Array) -> bool:
@@ -95,6 +96,8 @@ def read_arrays(submission: Submission, trace: Trace) -> tuple[Matrices, Skipped
             unknown[word] = error
             continue
         array = _plain(word, raw)
+        if array.dtype == bool:
+            raise fail(f"{visible(word)} holds true and false, not numbers", word)
         if array.ndim > 2 and HEADS_AFTER_TOKENS.fullmatch(word):
             array = array.swapaxes(-2, -3)
         matrix = KeyedMatrix(word, at, array, is_transposed=is_transposed)

@@ -19,7 +19,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.floats import all_finite
 from attncli.core.errors import KeyPath, fail, needing
 from attncli.core.numbers import written
-from attncli.core.numbers.parser import NumberError
+from attncli.core.numbers.parser import MAX_LENGTH, NumberError
 from attncli.core.numbers.written import SEVERAL, cell_words, dotted, name_of, shape_words, vanishes
 from attncli.core.text.strings import regex
 
@@ -261,9 +261,9 @@ def flattened(
 
 
 def _refuse_long(texts: Sequence[str], path: KeyPath) -> None:
-    """Refuse a matrix whose expressions would take seconds to read."""
+    """Refuse a matrix whose expressions would take seconds to read; each has a bound, too."""
     if max(map(len, texts), default=0) > LONGEST_DECIMAL:
-        length = sum(len(text) for text in texts if len(text) > LONGEST_DECIMAL)
+        length = sum(len(text) for text in texts if LONGEST_DECIMAL < len(text) <= MAX_LENGTH)
         if length > MAX_EXPRESSIONS:
             message = f"{name_of(path)} has expressions of {length:,} characters"
             raise fail(message, *path, hint=f"{MAX_EXPRESSIONS:,} is the most; write numbers")

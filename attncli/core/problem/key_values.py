@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from itertools import chain, groupby
 from typing import Any
 
@@ -71,8 +72,12 @@ WITHOUT_KEY = {
 """Hints for keys of other tools that no one key replaces; the rows of `KEYS` have the rest."""
 
 
-ALIASES = {alias: key for key, row in KEYS.items() for alias in row.aliases}
-"""The keys by their other names."""
+@lru_cache(1)
+def _by_alias(count: int) -> Mapping[str, str]:
+    """Return the keys by their other names, of so many keys: there may be new ones."""
+    return {alias: key for key, row in KEYS.items() for alias in row.aliases}
+
+
 MAX_KEY_LENGTH = 100
 """Maximum length of a word, in characters, that may be another name of a key."""
 
@@ -90,7 +95,7 @@ def key_of(word: str) -> str:
     if derivative := DERIVATIVE.match(word):
         weight = _weight(word[derivative.end() :])
         return f"{derivative[1] or 'd'}_{_part(weight)}"
-    return ALIASES.get(word) or _weight(word)
+    return _by_alias(len(KEYS)).get(word) or _weight(word)
 
 
 def _part(word: str) -> str:
