@@ -97,7 +97,9 @@ def read_arrays(submission: Submission, trace: Trace) -> tuple[Matrices, Skipped
             continue
         array = _plain(word, raw)
         if array.dtype == bool:
-            raise fail(f"{visible(word)} holds true and false, not numbers", word)
+            raise fail(
+                f"{visible(word)} holds true and false, not numbers", word, hint="write 1 and 0"
+            )
         if array.ndim > 2 and HEADS_AFTER_TOKENS.fullmatch(word):
             array = array.swapaxes(-2, -3)
         matrix = KeyedMatrix(word, at, array, is_transposed=is_transposed)
