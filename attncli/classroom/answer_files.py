@@ -17,7 +17,15 @@ from attncli.core.errors import InputError, Place
 from attncli.core.records import Record
 from attncli.core.text.strings import regex
 from attncli.reading.document import Submission, error_at
-from attncli.reading.files import files_in, folder_name, folders_in, is_file, is_folder, is_hidden
+from attncli.reading.files import (
+    files_in,
+    folder_name,
+    folders_in,
+    is_file,
+    is_folder,
+    is_hidden,
+    leads_outside,
+)
 from attncli.reading.programs import BY_SUFFIX
 from attncli.reading.read import STDIN, WORKSHEET_SUFFIXES, read
 
@@ -138,18 +146,13 @@ def answer_paths(sources: Sequence[str]) -> Iterator[str]:
 def _kind(path: str, folder: str) -> FileKind:
     file = Path(path)
     suffix = file.suffix.lower()
-    if is_hidden(file.name) or not is_file(path) or _leads_outside(path, folder):
+    if is_hidden(file.name) or not is_file(path) or leads_outside(path, folder):
         return "other"
     if file.name == METADATA:
         return "metadata"
     if suffix in READ or (suffix in WORKSHEET_SUFFIXES and _has_answers(file)):
         return "answers"
     return "unreadable" if suffix in BY_SUFFIX else "other"
-
-
-def _leads_outside(path: str, folder: str) -> bool:
-    is_link = os.path.islink(path)  # noqa: PTH114 - `Path` raises an error for a long name
-    return is_link and not Path(path).resolve().is_relative_to(Path(folder).resolve())
 
 
 def _has_answers(worksheet: Path) -> bool:
@@ -253,7 +256,8 @@ class ClassFolders:
 def _submitters(file: Path) -> Mapping[str, Sequence[tuple[str, ...]]]:
     """Return the students of each folder: https://help.gradescope.com (Export submissions)."""
     students: dict[str, Sequence[tuple[str, ...]]] = {}
-    for document in read(file) if is_file(str(file)) else ():
+    is_own = is_file(str(file)) and not leads_outside(str(file), str(file.parent))
+    for document in read(file) if is_own else ():
         for folder, about in document.values.items():
             people = about.get(":submitters") if isinstance(about, Mapping) else None
             words = (":name", ":sid", ":email")

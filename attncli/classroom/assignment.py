@@ -17,7 +17,7 @@ from attncli.core.problem.problem import Problem
 from attncli.core.records import Record
 from attncli.core.text.strings import visible
 from attncli.reading.document import FileName, Submission, error_at
-from attncli.reading.files import files_in, is_folder, is_hidden
+from attncli.reading.files import files_in, is_file, is_folder, is_hidden, leads_outside
 from attncli.reading.load import Overrides, load_each
 
 PROBLEM_SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".csv", ".tsv", ".npz", ".xlsx", ".xlsm")
@@ -152,11 +152,12 @@ def load_assignment(source: FileName, overrides: Overrides | None = None) -> Ass
         InputError: for a folder without problems, and for those of an `Assignment`.
     """
     name = os.fspath(source)
-    folders = problem_files(name) if is_folder(name) else None
+    overrides = overrides or Overrides()
+    folders = problem_files(name, overrides.allow_outside) if is_folder(name) else None
     problems: dict[str, list[Problem]] = {}
     faults = list[Fault]()
     for file in folders or [name]:
-        for problem in load_each(file, overrides or Overrides()):
+        for problem in load_each(file, overrides):
             if isinstance(problem, InputError):
                 faults += problem.faults
             else:
@@ -188,13 +189,13 @@ def _numbered(problems: Sequence[Problem]) -> list[Problem]:
     return [one.numbered(number) for number, one in enumerate(problems, 1)]
 
 
-def problem_files(folder: str) -> dict[str, tuple[str, ...]]:
+def problem_files(folder: str, allow_outside: bool = False) -> dict[str, tuple[str, ...]]:
     """Return the problem files in a folder and below, each with the folders around it.
 
     The solutions that `attn vary` writes are left out.
 
     Raises:
-        InputError: if there are none.
+        InputError: if there are none, or one is a link to a file elsewhere, or no regular file.
     """
     folders = {
         path: parts[:-1]
@@ -206,4 +207,8 @@ def problem_files(folder: str) -> dict[str, tuple[str, ...]]:
     if not folders:
         hint = f"name a file, or put problems into it as {', '.join(PROBLEM_SUFFIXES)}"
         raise error_at(Place(folder), "there are no problems in this folder", hint)
+    for path in folders:
+        if not is_file(path) or (leads_outside(path, folder) and not allow_outside):
+            message = "this leads outside the folder by a link, or is no regular file"
+            raise error_at(Place(path), message, "name the file itself, or put a copy there")
     return folders

@@ -115,7 +115,8 @@ class Grading(Record):
         return entries
 
     def _followed(self, sources: Sequence[str]) -> list[ManifestEntry]:
-        entries = read_manifest(self.manifest, self.course)
+        outside = self.allow_outside
+        entries = read_manifest(self.manifest, self.course, sources, allow_outside=outside)
         tell_missing(self.manifest, entries, sources, self.course)
         return entries
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
@@ -26,11 +24,11 @@ from attncli.classroom.answer_files import (
 from attncli.classroom.assignment import ProblemSet
 from attncli.classroom.name_index import words_of
 from attncli.classroom.submissions import ReadAnswers, by_student, merged, tells_problem
-from attncli.core.errors import Fault, InputError, Place, collected, refuse
+from attncli.core.errors import Fault, InputError, Place, changed, collected, refuse
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.text.strings import all_of, as_cell, count_of, regex, visible
+from attncli.core.text.strings import all_of, as_cell, count_of, csv_text, regex, visible
 from attncli.reading.document import Submission, error_at
-from attncli.reading.files import is_file, is_folder, is_hidden, natural, without_zip
+from attncli.reading.files import Folder, is_file, is_folder, is_hidden, natural, without_zip
 from attncli.reading.read import read_table
 
 OPEN, PASSED_OVER = "open", "passed over"
@@ -247,19 +245,29 @@ LINE = regex(r"(?P<file>.+):(?P<line>\d{1,9})\Z")
 
 def manifest_text(entries: Iterable[ManifestEntry]) -> bytes:
     """Return the manifest: a row per file, and one for each student who handed in nothing."""
-    out = io.StringIO()
     rows = [(one.student, one.problem, one.file, one.rule) for one in entries]
-    written = csv.writer(out, lineterminator="\n")
-    written.writerows([COLUMNS, *([as_cell(cell) for cell in row] for row in rows)])
-    return out.getvalue().encode()
+    return csv_text([COLUMNS, *(map(as_cell, row) for row in rows)]).encode()
 
 
-def read_manifest(file: str, course: Course) -> list[ManifestEntry]:
+def read_manifest(
+    file: str, course: Course, sources: Sequence[str] = (), *, allow_outside: bool = False
+) -> list[ManifestEntry]:
     """Return the entries of a manifest, as `manifest_text` wrote them or as they were corrected.
 
+    Args:
+        file: a table with the columns `COLUMNS`, of which the last may be missing.
+        course: the problems and the class.
+        sources: files and folders of answers that the user names; the manifest may name these, what
+            is in them, and what is in its own folder.
+        allow_outside: whether it may name any file.
+
     Raises:
-        InputError: for missing columns, an unknown student or problem, and a missing file.
+        InputError: for missing columns, an unknown student or problem, and a missing file, or one
+            that the manifest may not name.
     """
+    others = [*map(Path, sources)]
+    way_out = "name its folder behind the problem"
+    folder = Folder(Path(file).parent, allow_outside, others, way_out)
     table = read_table(file)
     header = [cell.casefold() for cell in table.rows[0].cells] if table.rows else []
     if missing := [name for name in COLUMNS[:3] if name not in header]:
@@ -270,7 +278,7 @@ def read_manifest(file: str, course: Course) -> list[ManifestEntry]:
     for row in table.rows[1:]:
         cells = dict(zip(header, [*row.cells, *[""] * len(header)], strict=False))
         with collected(faults):
-            entries.append(_followed(cells, table.place(row.line), course, lines_of))
+            entries.append(_followed(cells, table.place(row.line), course, lines_of, folder))
     refuse(list(dict.fromkeys(faults)))
     return entries
 
@@ -285,7 +293,7 @@ def tell_missing(
 
 
 def _followed(
-    cells: Mapping[str, str], place: Place, course: Course, lines_of: LinesOf
+    cells: Mapping[str, str], place: Place, course: Course, lines_of: LinesOf, folder: Folder
 ) -> ManifestEntry:
     student, problem, path, rule = (cells.get(name, "") for name in COLUMNS)
     person = course.roster.find(student)
@@ -304,6 +312,9 @@ def _followed(
     if len(wanted) < len(words):
         hint = f"there are {len(course.problems.keys)}: write their numbers"
         raise error_at(place, f"there is no problem {visible(problem)}", hint)
+    with changed(lambda fault: replace(fault, message=f"{path}: {fault.message}", place=place)):
+        for name in {path, LINE.sub(r"\g<file>", path)}:
+            folder.file(str(Path(name).absolute()))
     answers = _read(path, wanted, place, course, lines_of)
     chosen = {n: read for n, read in answers.items() if not wanted or n in wanted}
     nearest = [] if student else course.roster.named_in(rule)

@@ -282,7 +282,7 @@ def worksheet(
         raise fail("a worksheet has no format of its own", hint="use -f, as in -f html, or -o FILE")
     if blank and asked:
         raise fail("--ask and --blank both say which steps are open", hint="leave out one of them")
-    inputs = [file for source in inputs for file in _problem_files(source)]
+    inputs = [file for source in inputs for file in _problem_files(source, allow_outside)]
     options.prepare(inputs, out)
     from attncli.printing.formats import WorksheetSelection
     from attncli.printing.worksheet import room_of
@@ -306,7 +306,7 @@ def worksheet(
     raise typer.Exit(BAD_INPUT if problems.failed else 0)
 
 
-def _problem_files(source: str) -> list[str]:
+def _problem_files(source: str, allow_outside: bool) -> list[str]:
     """Return a file itself; of a folder, the problems in it and below, without solutions."""
     from attncli.reading.files import is_folder
 
@@ -314,4 +314,4 @@ def _problem_files(source: str) -> list[str]:
         return [source]
     from attncli.classroom.assignment import problem_files
 
-    return [*problem_files(source)]
+    return [*problem_files(source, allow_outside)]

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from attncli.core.mechanisms.counts import COLUMNS, Work
-from attncli.core.text.strings import as_cell, cell_width, visible
+from attncli.core.text.strings import as_cell, cell_width, csv_text, visible
 from attncli.printing import layout, markdown
-from attncli.printing.csv import csv_text
 from attncli.printing.formats import Selection, pieces
 from attncli.printing.layout import GAP, Line, shape_text
 from attncli.printing.record import json_lines

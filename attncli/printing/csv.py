@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
@@ -16,7 +14,7 @@ from attncli.core.problem.problem import Problem
 from attncli.core.tape.step import LEADING, Step
 from attncli.core.tape.tape import TakeRows
 from attncli.core.text.numbers import floats, joined, texts
-from attncli.core.text.strings import as_cell, regex
+from attncli.core.text.strings import as_cell, csv_text, regex
 from attncli.printing.formats import WRITE_SIZE, Selection, in_parts, some_rows
 from attncli.printing.layout import axis_labels
 
@@ -38,12 +36,6 @@ def as_csv(traces: Iterable[Trace], selection: Selection, delimiter: str = ",") 
 
 def as_tsv(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     return as_csv(traces, selection, TAB)
-
-
-def csv_text(rows: Iterable[Iterable[str]], delimiter: str = ",") -> str:
-    buffer = io.StringIO()
-    csv.writer(buffer, delimiter=delimiter, lineterminator="\n").writerows(rows)
-    return buffer.getvalue()
 
 
 def _problem(trace: Trace, follows: bool, selection: Selection, delimiter: str) -> Iterator[str]:

@@ -17,10 +17,10 @@ from attncli.classroom.name_index import Person, Roster
 from attncli.core.errors import fail
 from attncli.core.problem.marking import as_points
 from attncli.core.text.numbers import every_digit
-from attncli.core.text.strings import as_cell, lines_of, visible
+from attncli.core.text.strings import as_cell, csv_text, lines_of, visible
 from attncli.printing import verdicts
 from attncli.printing.class_report import UNREADABLE, row_of
-from attncli.printing.csv import PLAIN_NUMBER, TAB, csv_text
+from attncli.printing.csv import PLAIN_NUMBER, TAB
 from attncli.printing.formats import ReportSelection
 from attncli.printing.record import json_lines
 from attncli.printing.report import ReportPage, label_at, report_page, some_places
@@ -61,7 +61,7 @@ def as_csv(
     columns = [*HEADS, *steps, *(POINT_COLUMNS if steps else ()), *SAID_COLUMNS]
     heads, by_name = _of_roster(selection.roster)
     if not selection.follows:
-        yield csv_text([[*heads, *columns]], delimiter).encode()
+        yield csv_text([[*heads, *map(as_cell, columns)]], delimiter).encode()
     for one in graded:
         cells = by_name.get(one.name, [""] * len(heads))
         said = ["", ""]

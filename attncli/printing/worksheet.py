@@ -30,6 +30,7 @@ from attncli.core.text.strings import (
     all_of,
     as_cell,
     count_of,
+    csv_text,
     did_you_mean,
     label_text,
     regex,
@@ -351,8 +352,6 @@ def _yaml(trace: Trace, selection: Selection) -> str:
 
 
 def _csv(trace: Trace, selection: Selection) -> str:
-    from attncli.printing.csv import csv_text  # `attn new` needs neither this nor a layout
-
     rows = [[key, as_cell(text)] for key, text in _whose(trace.problem).items()]
     for step_name, asked in room_of(trace, selection).asked.items():
         for name, cells in _open_matrices(trace[step_name], asked):

@@ -13,7 +13,7 @@ import re
 import stat
 import weakref
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -39,22 +39,29 @@ class Folder(Record):
     """The folder of a file that names others; that of standard input is the current one.
 
     So a file can name only files beside it and below, unless `allow_outside`.
+
+    Attributes:
+        others: files and folders that it may name, too.
+        way_out: what the user can do to have another file read.
     """
 
     path: Path
     allow_outside: bool = False
+    others: Sequence[Path] = ()
+    way_out: str = "name it with -m, move it there"
 
     def file(self, name: str) -> Path:
         """Return the path of a file; refuse one outside, also by a link, and what is no file."""
         path = self.path / name
         try:
             resolved = path.resolve()
-            is_inside = resolved.is_relative_to(self.path.resolve())
+            allowed = (one.resolve() for one in (self.path, *self.others))
+            is_inside = any(map(resolved.is_relative_to, allowed))
             is_file = not resolved.exists() or resolved.is_file() or resolved.is_dir()
         except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a name too long
             raise unreadable(error) from None
         if not (is_inside or self.allow_outside):
-            hint = "name it with -m, move it there, or allow it by --allow-outside"
+            hint = f"{self.way_out}, or allow it by --allow-outside"
             raise fail("this lies outside the folder of the file that names it", hint=hint)
         if not is_file:
             raise fail("this is a device or a named pipe, not a file", hint="name it with -m")
@@ -252,7 +259,10 @@ def _within(path: str) -> tuple[_Zip | None, str]:
     zips, start = tuple[_Zip, ...](), 0
     if SUFFIX not in path.lower():
         return None, path
-    path = posixpath.normpath(path)
+    ends = (match.end() for match in ZIP_NAME_END.finditer(path))
+    end = next((end for end in ends if Path(path[:end]).is_file()), len(path))
+    if inner := path[end:].strip("/"):  # before it, `..` behind a link leads elsewhere
+        path = path[:end] + posixpath.normpath(f"/{inner}")
     for match in ZIP_NAME_END.finditer(path):
         at = path[: match.end()]
         if at[start:] in zips[-1].files if zips else Path(at).is_file():
@@ -273,6 +283,12 @@ def is_file(path: str) -> bool:
         archive, inner = _within(path)
         return inner in archive.files if archive else Path(path).is_file()
     return True
+
+
+def leads_outside(path: str, folder: str) -> bool:
+    """Return whether a path is a link to a file that is not in a folder or below."""
+    is_link = os.path.islink(path)  # noqa: PTH114 - `Path` raises an error for a long name
+    return is_link and not Path(path).resolve().is_relative_to(Path(folder).resolve())
 
 
 def opened(path: str) -> BinaryIO:

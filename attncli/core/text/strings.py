@@ -29,8 +29,12 @@ def regex(pattern: str, flags: int = 0) -> re.Pattern[str]:
     return cast("re.Pattern[str]", _Regex(pattern, flags))
 
 
-FORMULA = regex(r"'*\s*[=+\-@＝＋－＠]")
-"""How a cell begins that spreadsheets take for a formula, behind any number of apostrophes."""
+FORMULA = regex(r"(?:\A|(?<=;))'*\s*[=+\-@＝＋－＠]")
+"""How a cell begins that spreadsheets take for a formula, behind any number of apostrophes. Some
+spreadsheets split every file at semicolons, also inside of quotation marks."""
+
+SEPARATOR = regex(r'[,;\t\r\n"]')
+"""What parts cells, in CSV or TSV, for some spreadsheet."""
 
 JOINERS = "\u200c\u200d"
 """Characters that shape words and move nothing on the screen."""
@@ -60,13 +64,24 @@ def visible(text: str) -> str:
 
 def as_cell(text: str) -> str:
     """Return text as a cell of CSV that is safe to show, and no formula to a spreadsheet."""
-    shown = visible(text)
-    return f"'{shown}" if FORMULA.match(shown) else shown
+    return FORMULA.sub(r"'\g<0>", visible(text))
 
 
 def of_cell(cell: str) -> str:
     """Return the text that `as_cell` wrote as a cell."""
-    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
+    return FORMULA.sub(lambda start: start[0].removeprefix("'"), cell)
+
+
+def csv_text(rows: Iterable[Iterable[str]], delimiter: str = ",") -> str:
+    """Return rows as lines of CSV or TSV; all formats write their cells by this rule.
+
+    A cell with any `SEPARATOR` is quoted, whichever of them is the delimiter.
+    """
+    return "".join(f"{delimiter.join(map(_quoted, row))}\n" for row in rows)
+
+
+def _quoted(cell: str) -> str:
+    return '"{}"'.format(cell.replace('"', '""')) if SEPARATOR.search(cell) else cell
 
 
 def label_text(label: str) -> str:
