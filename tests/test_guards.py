@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import resource
@@ -13,7 +12,6 @@ import sys
 import threading
 import time
 import tracemalloc
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +22,6 @@ import attncli
 from attncli.core.attention import threads
 from attncli.core.mechanisms import compute as computing
 from attncli.printing.formats import steps_named
-from attncli.reading import yaml_documents
 from attncli.reading.load import load_each
 from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, environment
 
@@ -74,17 +71,6 @@ def test_a_problem_names_no_file_outside_its_folder(name: str, attn: Attn, folde
     assert attncli.load(path, allow_outside=True).array("X").tolist() == [[[[1, 2]]]]
 
 
-def test_answers_name_no_file_outside_their_folder(attn: Attn, folder: Path) -> None:
-    answers = folder / "answers.yaml"
-    answers.write_text("weights: ../x.csv\n")
-    refused = attn("check", GOOD, answers)
-    assert refused.status == 2
-    assert "answers.yaml:1:1: weights: ../x.csv: this lies outside" in refused.err
-    assert "lies outside" not in attn("check", GOOD, answers, "--allow-outside").err
-    with pytest.raises(attncli.InputError, match="lies outside"):
-        attncli.load_answers(answers)
-
-
 def test_a_flag_is_the_users_own_word(attn: Attn, folder: Path) -> None:
     flags = ("-m", f"X={folder.parent / 'x.csv'}")
     assert attn("compute", *flags, *OUTPUT).out == "1,2\n"
@@ -95,18 +81,6 @@ def test_the_folder_of_standard_input_is_the_current_one(attn: Attn, folder: Pat
     assert attn("compute", "-", *OUTPUT, stdin=b"X: x.csv\n", cwd=folder).out == "1,2\n"
     refused = attn("compute", "-", *OUTPUT, stdin=b"X: ../x.csv\n", cwd=folder)
     assert "lies outside" in refused.err
-
-
-@pytest.mark.parametrize("flags", [[], ["--allow-outside"]])
-def test_no_device_and_no_pipe_is_read_from_a_file(
-    flags: list[str], attn: Attn, folder: Path
-) -> None:
-    os.mkfifo(folder / "pipe.csv")
-    (folder / "zero.csv").symlink_to("/dev/zero")
-    for name in ("pipe.csv", "zero.csv"):
-        refused = attn("compute", problem(folder, name), *flags)
-        assert refused.status == 2
-        assert ("lies outside" in refused.err) or ("a device or a named pipe" in refused.err)
 
 
 def test_links_that_go_round_are_told(attn: Attn, folder: Path) -> None:
@@ -127,94 +101,6 @@ def test_a_pipe_on_the_command_line_is_read(
 
 
 # --- sizes ---------------------------------------------------------------------------------------
-
-
-def header(shape: tuple[int, ...]) -> bytes:
-    file = io.BytesIO()
-    about = {"descr": "<f8", "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(file, about)
-    return file.getvalue()
-
-
-def archive(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", method) as written:
-        for name, data in members.items():
-            written.writestr(name, data)
-    return file.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("name", "data", "told"),
-    [
-        ("x.npy", header((10**6, 10**6)), "X claims 1,000,000,000,000 numbers"),
-        ("x.npy", header((-1, 3)), "the file is damaged"),
-        ("x.npz", archive({"W_q.npy": header((9, 10**9))}), "W_q claims 9,000,000,000 numbers"),
-        ("x.npz", archive({"\x1b[2J.npy": header((9, 9))}), r"\x1b[2J claims 81 numbers"),
-        (
-            "x.npz",
-            archive({"X.npy": header((3000, 3000)) + bytes(72_000_000)}),
-            "kB unpacks to 72 MB",
-        ),
-        ("x.npz", archive({f"X{i}.npy": b"" for i in range(1001)}), "the file holds 1,001 arrays"),
-        ("x.npz", archive({"X.npy": header((1,)) + bytes(8)}, zipfile.ZIP_LZMA), "damaged"),
-    ],
-)
-def test_arrays_that_claim_too_much_are_told_before_they_are_there(
-    name: str, data: bytes, told: str, attn: Attn, tmp_path: Path
-) -> None:
-    (tmp_path / name).write_bytes(data)
-    result = attn("compute", tmp_path / name)
-    assert (result.status, result.out) == (2, "")
-    assert told in result.err
-
-
-def test_a_mask_of_zeros_is_no_bomb(attn: Attn, tmp_path: Path) -> None:
-    np.savez_compressed(tmp_path / "x.npz", X=np.zeros((1000, 1000)))
-    assert attn("compute", tmp_path / "x.npz", "--only", "K", "-f", "csv").status == 0
-
-
-def test_objects_are_never_unpickled(attn: Attn, tmp_path: Path) -> None:
-    class Touch:
-        def __reduce__(self) -> Any:
-            return (Path.touch, (tmp_path / "touched",))
-
-    np.savez(tmp_path / "x.npz", X=np.array([Touch()], dtype=object))
-    np.save(tmp_path / "x.npy", np.array([Touch()], dtype=object))
-    for name in ("x.npz", "x.npy"):
-        result = attn("compute", tmp_path / name)
-        assert "Python objects, not numbers" in result.err
-    assert not (tmp_path / "touched").exists()
-
-
-def test_steps_that_do_not_fit_into_memory_are_told_first(
-    attn: Attn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    np.savez(tmp_path / "x.npz", X=np.ones((20_000, 2)), W_v=np.ones((2, 1)))
-    monkeypatch.setattr(computing, "free_memory", lambda: 5 * 10**9)
-    result = attn("compute", tmp_path / "x.npz", "--heads", "1")
-    assert (result.status, result.out) == (2, "")
-    # scores, scaled, exp and weights, of 8 bytes a number, and whether each number is finite
-    message = "the calculation takes about 13.2 GB of memory, and 5 GB are free"
-    assert message in result.err
-    assert "--only output keeps no step of n × m numbers" in result.err
-    np.savez(tmp_path / "x.npz", X=np.ones((2500, 2)))
-    monkeypatch.setattr(computing, "free_memory", lambda: 3 * 10**7)
-    assert attn("compute", tmp_path / "x.npz").status == 2
-    assert attn("compute", tmp_path / "x.npz", *OUTPUT).status == 0
-
-
-def test_a_gradient_that_does_not_fit_into_memory_is_told_first(
-    attn: Attn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    np.savez(tmp_path / "x.npz", X=np.ones((4096, 64)))
-    monkeypatch.setattr(computing, "free_memory", lambda: 2 * 10**9)
-    flags = ("--heads", "8", "--gradient", "sum", "--only", "d_X")
-    result = attn("compute", tmp_path / "x.npz", *flags)
-    assert (result.status, result.out) == (2, "")
-    # seven arrays of 8 × 4,096 × 4,096 numbers, and smaller ones
-    assert "the calculation takes about 7.66 GB of memory, and 2 GB are free" in result.err
-    assert "take fewer tokens" in result.err
 
 
 N, D = 300, 16
@@ -305,26 +191,6 @@ except MemoryError:
     assert done.stdout.split() == ["True", "True", "refused"], done.stderr
 
 
-@pytest.mark.parametrize("text", ["y\n", "1 2 ", "[1, "])
-def test_a_problem_without_an_end_is_told(
-    text: str, attn: Attn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(yaml_documents, "MAX_CHARACTERS", 10**6)
-    result = attn("compute", stdin=(text * 10**6).encode())
-    assert result.status == 2
-    assert "one problem of more than 1,000,000 characters" in result.err
-
-
-def test_a_stream_of_problems_may_be_of_any_length(
-    attn: Attn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(yaml_documents, "MAX_CHARACTERS", 70_000)
-    line = json.dumps({"X": [[1]], "title": "a" * 1000}).encode() + b"\n"
-    result = attn("compute", *OUTPUT, stdin=line * 200)
-    assert result.status == 0
-    assert result.out.count("1") == 200
-
-
 def too_little(megabytes: int, *arguments: str) -> None:
     """Check that a command says that memory is short, and nothing else."""
     done = subprocess.run(
@@ -363,23 +229,6 @@ def test_too_little_memory_for_numpy_is_a_sentence(command: str, megabytes: int)
 def test_short_memory_starts_no_more_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "room_within_limit", lambda: 2 * threads.THREAD_BYTES - 1)
     assert threads.threads_available() == 1
-
-
-OBEYED = "a\x1b[31m\x9b2J\u202eb\u2066c\u200fd\x07\u2028\x85\x00"
-
-
-@pytest.mark.parametrize("form", ["table", "json", "csv", "yaml", "markdown", "latex", "html"])
-def test_no_sign_that_a_terminal_obeys_is_printed(form: str, attn: Attn, tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    made = {"title": OBEYED, "notes": OBEYED, "tokens": [OBEYED, "ü"], "X": [[1], [2]]}
-    path.write_text(json.dumps(made))
-    result = attn("compute", path, "-f", form)
-    assert result.status == 0
-    assert not set(result.out) & set(OBEYED) - set("a[31m2Jbcd")
-    if form in ("json", "yaml"):  # the escapes are the format's own: the signs are read back
-        again = tmp_path / f"b.{form}"
-        again.write_text(result.out, encoding="utf-8")
-        assert attncli.load(again).tokens == (OBEYED, "ü")
 
 
 # --- files that are written ----------------------------------------------------------------------
