@@ -55,22 +55,6 @@ def test_a_problem_names_files_of_its_own_folder(name: str, attn: Attn, folder: 
     assert attn("compute", problem(folder, name), *OUTPUT).out == "1,2\n"
 
 
-@pytest.mark.parametrize("name", ["../x.csv", "link.csv", "{}/x.csv", "below/../../x.csv"])
-def test_a_problem_names_no_file_outside_its_folder(name: str, attn: Attn, folder: Path) -> None:
-    path = problem(folder, name := name.format(folder.parent))
-    refused = attn("compute", path, *OUTPUT)
-    assert (refused.status, refused.out) == (2, "")
-    assert f"problem.yaml:1:1: X: {name}: this lies outside the folder" in refused.err
-    assert "--allow-outside" in refused.err
-    for command in (["explain", path, "X[1, 1]"], ["check", path, path]):
-        assert "lies outside" in attn(*command).err
-    assert attn("compute", path, *OUTPUT, "--allow-outside").out == "1,2\n"
-    assert "1" in attn("explain", path, "X[1, 1]", "--allow-outside").out
-    with pytest.raises(attncli.InputError, match="lies outside"):
-        attncli.load(path)
-    assert attncli.load(path, allow_outside=True).array("X").tolist() == [[[[1, 2]]]]
-
-
 def test_a_flag_is_the_users_own_word(attn: Attn, folder: Path) -> None:
     flags = ("-m", f"X={folder.parent / 'x.csv'}")
     assert attn("compute", *flags, *OUTPUT).out == "1,2\n"

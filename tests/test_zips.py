@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import struct
 import time
 import zipfile
 from collections.abc import Mapping
@@ -74,17 +73,6 @@ def test_problems_and_matrices_are_found_in_zip_files(attn: Attn, tmp_path: Path
     assert folder.err == f"hw.zip: this is a folder\n  name a file in it, such as {name}\n"
 
 
-def test_a_file_in_a_zip_file_names_none_outside_its_folder(attn: Attn, tmp_path: Path) -> None:
-    members = {"Ada/hw.yaml": "scores: ../Bo/s.csv\n", "Bo/s.csv": MATRIX}
-    write(tmp_path, {"hw.yaml": SMALL})
-    (tmp_path / "class.zip").write_bytes(zipped(members))
-    refused = attn("check", "hw.yaml", "class.zip/Ada/hw.yaml", cwd=tmp_path)
-    assert refused.status == 2
-    assert "this lies outside the folder of the file that names it" in refused.err
-    arguments = ("check", "hw.yaml", "class.zip/Ada/hw.yaml", "--allow-outside")
-    assert attn(*arguments, cwd=tmp_path).status == 0
-
-
 def test_uploads_in_a_download_are_graded_and_a_bad_one_stops_no_other(
     attn: Attn, tmp_path: Path
 ) -> None:
@@ -122,22 +110,6 @@ def test_an_upload_alone_in_a_folder_is_that_folder(way: str, attn: Attn, tmp_pa
     assert rows == [*right, *[(name, "Small", "unreadable") for name in ("Di", "Ed")]]
 
 
-def nested(depth: int) -> bytes:
-    data = zipped({"hw.yaml": RIGHT["Small"]})
-    for _ in range(depth):
-        data = zipped({"a.zip": data})
-    return data
-
-
-def link(name: str) -> bytes:
-    info = zipfile.ZipInfo(name)
-    info.create_system, info.external_attr = 3, 0o120777 << 16
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr(info, "/etc/passwd")
-    return file.getvalue()
-
-
 def twice(name: str) -> bytes:
     data = zipped({name: RIGHT["Small"], "X" * len(name): RIGHT["Small"]})
     return changed(data, b"X" * len(name), name.encode())
@@ -151,33 +123,18 @@ def locked(name: str) -> bytes:
     return bytes(data)
 
 
-def of_size(claimed: int) -> bytes:
-    """Return a zip file whose list claims a size for the file in it."""
-    data = bytearray(zipped({"hw.yaml": RIGHT["Small"] + "# \n" * 9000}))
-    struct.pack_into("<I", data, data.index(b"PK\x01\x02") + 24, claimed)
-    return bytes(data)
-
-
 HOSTILE = {
     "locked": (locked("hw.yaml"), "this file is locked with a password"),
-    "a link": (link("hw.yaml"), "this is a link, which is not followed"),
     "the same name twice": (twice("hw.yaml"), "several files in the zip file have this name"),
     "lzma": (
         zipped({"hw.yaml": "scores: 1"}, zipfile.ZIP_LZMA),
         "this file is packed by an uncommon method",
     ),
-    "too large": (of_size(2**31), "this file unpacks to 2.15 GB"),
-    "larger than it says": (of_size(30), "the zip file is damaged"),
     "cut off": (zipped({"hw.yaml": RIGHT["Small"]})[:-30], "the zip file is damaged"),
     "a text": (b"scores: [[1, 0], [0, 4]]\n", "the zip file is damaged"),
     "damaged": (
         changed(zipped({"hw.yaml": "scores"}, zipfile.ZIP_STORED), b"scores", b"scorez"),
         "the zip file is damaged",
-    ),
-    "zips in zips": (nested(3), "more than 3 zip files are inside each other"),
-    "folders in folders": (
-        zipped({"a/" * 30_000 + "hw.yaml": RIGHT["Small"]}),
-        "more than 32 folders in the zip file are inside each other",
     ),
 }
 
