@@ -254,12 +254,7 @@ def read_manifest(
 ) -> list[ManifestEntry]:
     """Return the entries of a manifest, as `manifest_text` wrote them or as they were corrected.
 
-    Args:
-        file: a table with the columns `COLUMNS`, of which the last may be missing.
-        course: the problems and the class.
-        sources: files and folders of answers that the user names; the manifest may name these, what
-            is in them, and what is in its own folder.
-        allow_outside: whether it may name any file.
+    It may name `sources`, what is in these and in its own folder; others if `allow_outside`.
 
     Raises:
         InputError: for missing columns, an unknown student or problem, and a missing file, or one

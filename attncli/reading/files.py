@@ -38,11 +38,8 @@ _inputs: set[str] = set()
 class Folder(Record):
     """The folder of a file that names others; that of standard input is the current one.
 
-    So a file can name only files beside it and below, unless `allow_outside`.
-
-    Attributes:
-        others: files and folders that it may name, too.
-        way_out: what the user can do to have another file read.
+    So a file can name only files beside it and below, and `others`, unless `allow_outside`; an
+    error names the `way_out`.
     """
 
     path: Path
