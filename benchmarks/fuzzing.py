@@ -122,6 +122,13 @@ def record() -> None:
             lines.append(json.dumps([kind, made[0], made[1].decode("latin-1")]))
 
     keep()
+    calls = [(problem_call, answer_call)[n % 2](random.Random(n)) for n in range(RECORDED // 2)]
+    mutated = [
+        json.dumps([{name: data.decode("latin-1") for name, data in files.items()}, arguments])
+        for files, arguments in calls
+    ]
+    path = ROOT / "tests" / "recorded" / "mutated_files.jsonl"
+    path.write_text("\n".join(mutated) + "\n", encoding="utf-8")
     text = "\n".join(dict.fromkeys(lines)) + "\n"
     (ROOT / "tests" / "recorded" / "made_files.jsonl").write_text(text, encoding="utf-8")
 

@@ -32,9 +32,9 @@ WORDS = (
     "\x1b[31m", "\u202e", "1 2\n3 4", "zeros(2, 2)", "i - j", "I love AI", "loss", "sum", "2",
 )  # fmt: skip
 TOKENS = (
-    b"[", b"]", b"{", b"}", b":", b": ", b"- ", b"\n", b"\n---\n", b"...\n", b"&a ", b"*a ", b"!!int ",
-    b"|", b">", b"#", b'"', b"'", b",", b"\t", b"\r", b"\x00", b"\xff", b"\xef\xbb\xbf", b"~", b"?",
-    b"=", b"np.array(", b"\\begin{bmatrix}", b"&", b"$$", b"%", b"```", b"\xc2\xb2", b"\xe2\x91\xa1",
+    b"[", b"]", b"{", b"}", b":", b": ", b"- ", b"\n", b"\n---\n", b"...\n", b"&a ", b"*a ",
+    b"|", b">", b"#", b'"', b"'", b",", b"\t", b"\r", b"\x00", b"\xff", b"\xef\xbb\xbf", b"~",
+    b"=", b"np.array(", b"\\begin{bmatrix}", b"&", b"$$", b"%", b"\xc2\xb2", b"\xe2\x91\xa1",
 )  # fmt: skip
 GENTLE = (
     "0", "1", "-1", "2", "3", "0.5", "1e9", "1e154", "-1e200", "1e308", "1e-200", "1e-320", "1/3",
@@ -85,8 +85,8 @@ def right_answers(name: str) -> dict[str, Any]:
     """The right numbers of a sample, to two decimals."""
     trace = attncli.compute(attncli.load(SAMPLES / f"{name}.yaml"))
     found: dict[str, Any] = {}
-    for name, step in trace.steps.items():
-        found[name] = _written(step.value.tolist())
+    for step in trace:
+        found[step.name] = _written(step.value.tolist())
     return found
 
 

@@ -1,11 +1,11 @@
 """What changed samples and arrays led to once, when thousands of them were tried.
 
-`benchmarks/fuzzing.py --mutated` tries thousands more; a few are tried here.
+`benchmarks/fuzzing.py --mutated` tries thousands more; a few of them are recorded.
 """
 
 from __future__ import annotations
 
-import random
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +13,21 @@ import numpy as np
 import pytest
 
 import attncli
-from benchmarks.mutated_files import answer_call, problem_call
-from tests.conftest import SAMPLES, Attn
+from tests.conftest import ROOT, SAMPLES, Attn
 
-FEW = 40
-"""Number of calls of each kind that are tried."""
+RECORDED = ROOT / "tests" / "recorded" / "mutated_files.jsonl"
+"""The files and the arguments of each call; `benchmarks/fuzzing.py --record` makes them."""
 
 ONES = np.ones((3, 3))
 PARTS = np.arange(9).reshape(3, 3) / 7
 
 
-@pytest.mark.parametrize("call", [problem_call, answer_call])
-def test_a_changed_file_is_worked_or_refused(call: Any, attn: Attn, tmp_path: Path) -> None:
-    for number in range(FEW):
-        files, arguments = call(random.Random(number))
-        for name, data in files.items():
+def test_a_changed_file_is_worked_or_refused(attn: Attn, tmp_path: Path) -> None:
+    for number, line in enumerate(RECORDED.read_text(encoding="utf-8").splitlines()):
+        files, arguments = json.loads(line)
+        for name, text in files.items():
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / name).write_bytes(data)
+            (tmp_path / name).write_bytes(text.encode("latin-1"))
         result = attn(*arguments, cwd=tmp_path)
         assert result.status in (0, 1, 2), (number, arguments)
         assert result.status != 1 or arguments[0] in ("check", "vary"), (number, arguments)
