@@ -71,7 +71,9 @@ def test_long_floats_are_shown_as_floats(attn: Attn, tmp_path: Path) -> None:
     assert attn("compute", tmp_path / "p.npz", "--live", "-o", tmp_path / "p.html").status == 0
 
 
-BEYOND = "{X: [[1], [0]], W_v: [[1e308, 1e308]], score: dot}"
+BEYOND = """{X: [[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]], score: dot,
+  W_q: [[1, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 1]], W_k: [[0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 0]],
+  W_v: [[0, 2, 1e308], [0, 3, 0], [-1, 0, 3], [1, 1, 0]]}"""
 HUGE = "{X: [[1, 0], [1e154, 1]], score: dot, W_v: [[1e154, 0], [0, 1]]}"
 
 
