@@ -1,7 +1,8 @@
 """Run made-up files through the commands for as long as wanted, and count what comes of them.
 
 Run `python benchmarks/fuzzing.py [--minutes N] [--examples N] [--seed N] [--out FOLDER]` in an
-environment for development. A file that leads to a traceback, an exit status other than 0, 1 and
+environment for development; with `--mutated`, whole samples and right answers with a few changes
+are tried, with every command. A file that leads to a traceback, an exit status other than 0, 1 and
 2, more than two seconds of calculating or more than 500 MB is kept in FOLDER; small, it belongs
 into `tests/corpus/`.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import resource
 import sys
 import tempfile
@@ -24,6 +26,7 @@ from hypothesis import strategies as st
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))  # the strategies are those of the tests
 
+from benchmarks.mutated_files import answer_call, problem_call  # noqa: E402
 from benchmarks.schema import changed_samples  # noqa: E402 - after the path
 from benchmarks.surveys.made_files import Made, answers, files, problems  # noqa: E402
 from tests.conftest import SAMPLES, in_process  # noqa: E402
@@ -57,13 +60,23 @@ class Run:
     def one(self, call: tuple[Made, tuple[str, ...]]) -> None:
         """Run one command on one file."""
         (suffix, data), arguments = call
-        path = self.folder / f"made{suffix}"
-        path.write_bytes(data)
+        name = f"made{suffix}"
+        self.work({name: data}, tuple(name if word == "FILE" else word for word in arguments))
+
+    def work(self, files: dict[str, bytes], arguments: tuple[str, ...]) -> None:
+        """Run one command on some files, of which the last is kept if it breaks something."""
+        for name, data in files.items():
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
         start, what = time.process_time(), ""
         try:
-            words = [str(path) if word == "FILE" else word for word in arguments]
-            status = in_process(*words, cwd=self.folder).status
-            what = "" if status in (0, 1, 2) else f"status {status}"
+            result = in_process(*arguments, cwd=self.folder)
+            status, may_be_1 = result.status, arguments[0] in ("check", "vary")
+            if status not in (0, 1, 2) or (status == 1 and not may_be_1):
+                what = f"status {status} of {arguments[0]}"
+            elif status == 2 and not result.err:
+                what = "status 2 without a message"
             self.counts[f"status {status}"] += 1
         except (Exception, SystemExit):
             what = traceback.format_exc()
@@ -74,7 +87,7 @@ class Run:
         if not what and peak() > MEGABYTES and not self.counts["too much memory"]:
             what = "too much memory"
         if what:
-            self.keep(what, arguments, suffix, data)
+            self.keep(what, arguments, Path(name).suffix, data)
 
     def keep(self, what: str, arguments: tuple[str, ...], suffix: str, data: bytes) -> None:
         """Keep what broke, with how, once for each kind of break."""
@@ -109,6 +122,13 @@ def record() -> None:
             lines.append(json.dumps([kind, made[0], made[1].decode("latin-1")]))
 
     keep()
+    calls = [(problem_call, answer_call)[n % 2](random.Random(n)) for n in range(RECORDED // 2)]
+    mutated = [
+        json.dumps([{name: data.decode("latin-1") for name, data in files.items()}, arguments])
+        for files, arguments in calls
+    ]
+    path = ROOT / "tests" / "recorded" / "mutated_files.jsonl"
+    path.write_text("\n".join(mutated) + "\n", encoding="utf-8")
     text = "\n".join(dict.fromkeys(lines)) + "\n"
     (ROOT / "tests" / "recorded" / "made_files.jsonl").write_text(text, encoding="utf-8")
 
@@ -120,6 +140,7 @@ def main() -> None:
     parser.add_argument("--examples", type=int, default=10**9)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("fuzzing"))
+    parser.add_argument("--mutated", action="store_true", help="change samples and right answers")
     parser.add_argument("--record", action="store_true", help="write the files of the tests")
     asked = parser.parse_args()
     if asked.record:
@@ -129,6 +150,12 @@ def main() -> None:
     done = 0
     while done < asked.examples and time.monotonic() < end:
         count = min(BATCH, asked.examples - done)
+        if asked.mutated:
+            for number in range(asked.seed + done, asked.seed + done + count):
+                call = (problem_call, answer_call)[number % 2]
+                run.work(*call(random.Random(number)))
+            done += count
+            continue
 
         @seed(asked.seed + done)
         @settings(

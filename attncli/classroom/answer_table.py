@@ -102,6 +102,7 @@ class AnswerTable:
         wrong: the wrong numbers of these steps, those of the likeliest mistake of a step first.
     """
 
+    @np.errstate(all="ignore")  # a mistake may divide by 0
     def __init__(
         self, trace: Trace, seen: Collection[str], decimals: int, every_digit: bool = False
     ) -> None:
@@ -119,6 +120,7 @@ class AnswerTable:
         others = other_readings(self._reference, step)
         return [RightNumbers(step, self._reference), *(RightNumbers(*other) for other in others)]
 
+    @np.errstate(all="ignore")
     def reaches(self, steps: Sequence[Step]) -> dict[str, Reach]:
         """Return the reach of each step; `steps` are in the order of computation."""
         trace, finer = self._reference.trace, RoundingRule(2)

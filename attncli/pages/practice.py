@@ -68,9 +68,8 @@ def table_of(trace: Trace, room: Room) -> dict[str, Any]:
     """Return the table of a problem: of each asked step its answers, and whose problem it is."""
     steps = [trace[name] for name in room.asked]
     seen = [*filter(room.shows, trace.steps)]
-    with np.errstate(all="ignore"):  # a mistake may divide by 0
-        table = AnswerTable(trace, seen, MISTAKE_DECIMALS, every_digit=True)
-        reaches = table.reaches(steps)
+    table = AnswerTable(trace, seen, MISTAKE_DECIMALS, every_digit=True)
+    reaches = table.reaches(steps)
     problem = trace.problem
     return {
         "title": visible(problem.title),

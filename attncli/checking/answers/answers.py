@@ -338,7 +338,7 @@ def _mismatch(
 
 def _may_have_commas(texts: Array, wanted: Shape) -> bool:
     """Return True if a matrix is twice as wide as its step because 0,27 was read as two numbers."""
-    if texts.shape[:-1] != wanted[:-1] or texts.shape[-1] != 2 * wanted[-1]:
+    if texts.shape != (*wanted[:-1], 2 * wanted[-1]) or texts.dtype.kind != "O":
         return False
     whole, decimals = texts[..., ::2].ravel(), texts[..., 1::2].ravel()
     is_whole = all(re.fullmatch(r"[-+−]?\d+", text) for text in whole)

@@ -59,10 +59,11 @@ def _kind(raw: Any) -> str:
 def _is_handwork(raw: Any) -> bool:
     """Return True for a text, a matrix with gaps, or lists of numbers that people type."""
     try:
-        array = np.asarray(raw, float)
+        array = np.asarray(raw)
+        is_plain = array.dtype.kind != "c"  # NumPy would drop the imaginary parts
+        return not (is_plain and array.ndim) or _may_be_typed(array.astype(float))
     except (TypeError, ValueError):
         return True
-    return not array.ndim or _may_be_typed(array)
 
 
 def _plain(key: str, raw: Any) -> Array:

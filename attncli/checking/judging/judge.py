@@ -34,6 +34,7 @@ class Judge:
     what was done.
     """
 
+    @np.errstate(all="ignore")  # of 1e308, infinities come that fit no right number
     def __init__(
         self,
         reference: Reference,

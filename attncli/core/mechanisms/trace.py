@@ -204,7 +204,9 @@ def with_named_steps(trace: Trace, names: Collection[str] | None = None) -> Trac
             symbol = "A" if name.startswith("weights") else name
             last = named(last, name, symbol=symbol, operation=last)
         read[step.name] = last
-    return replace(trace, steps=steps, added=tuple(n for n in steps if n not in trace.steps))
+    added = tuple(name for name in steps if name not in trace.steps)
+    unrounded = trace.unrounded and with_named_steps(trace.unrounded, names)
+    return replace(trace, steps=steps, unrounded=unrounded, added=added)
 
 
 def find(name: str, trace: Trace) -> tuple[Trace, Cells]:
@@ -242,7 +244,7 @@ def equal_steps(trace: Trace) -> dict[str, str]:
 
 def _equal_steps(trace: Trace) -> Iterator[tuple[str, str, bool]]:
     """Yield a name that is left out, the step that it equals, and whether it comes before that."""
-    for name, known, is_before in _equal_values(trace):
+    for name, known, is_before in dict.fromkeys(_equal_values(trace)):
         yield name, known, is_before
         if f"d_{known}" in trace:  # the backward pass has them in the other order
             yield f"d_{name}", f"d_{known}", not is_before

@@ -65,6 +65,9 @@ def as_raw(raw: Any, path: KeyPath, copy: bool = False, depth: int = 0) -> Any:
         written.refuse_masked(raw, path)
         try:
             array = np.array(readable(raw)) if copy else np.asarray(readable(raw)).view()
+            if array.dtype.kind == "f" and array.dtype.itemsize > 8:  # longer than any reader knows
+                with np.errstate(over="ignore"):  # an infinity is refused
+                    array = array.astype(float)
             array.flags.writeable = False
         except Exception as error:  # whatever the library raises, such as for a GPU's tensor
             message = f"{dotted(path)} cannot be read as an array: {error}"

@@ -44,10 +44,9 @@ class KeysOfLayer(Record):
 def with_only_layer(named: Mapping[str, Any]) -> tuple[dict[str, Any], KeysOfLayer]:
     """Return the keys of a problem with those of its only layer, if it has one, at the top."""
     layers = named.get("layers")
-    places = [*layers] if isinstance(layers, Mapping) else range(len(layers or ()))
     if not isinstance(layers, list | tuple | Mapping) or len(layers) != 1:
         return dict(named), KeysOfLayer()
-    (place,) = places
+    (place,) = layers if isinstance(layers, Mapping) else (0,)
     is_layer = isinstance(layers[place], Mapping)
     of_layer: dict[str, Any] = with_keys(layers[place]) if is_layer else {"": layers[place]}
     if not layer_forms().keys() >= of_layer.keys():  # `layers_of` says which key is unknown

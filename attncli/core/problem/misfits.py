@@ -32,7 +32,7 @@ PRODUCTS = ("dot", "scaled_dot", "general")
 """Score functions whose scores grow with d_k: a scale that multiplies by √d_k is a slip."""
 
 
-COMMON_PAIRS = (("learning_rate", "gradient"),)
+COMMON_PAIRS = (("learning_rate", "gradient"), ("W_c", "X"))
 """Keys of every kind, each with one without which it has no use."""
 
 

@@ -219,7 +219,11 @@ class _ChainRule:
         self, node: Expression, result: Expression, upstream: Expression, step: Step
     ) -> None:
         """Carry the derivative back through a node of a step's formula to the steps in it."""
-        upstream = summed_to_shape(upstream, result, self.held)
+        try:
+            upstream = summed_to_shape(upstream, result, self.held)
+        except FloatingPointError as beyond:
+            name = node.name if isinstance(node, Step) else step.name
+            raise self.tape.too_large(f"d_{name}", *beyond.args) from None
         if isinstance(node, Step):
             self.parts.setdefault(node, []).insert(0, upstream)
             return
