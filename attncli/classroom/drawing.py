@@ -44,7 +44,7 @@ STEPS_BETWEEN = 10
 MAX_ZEROS = 0.9
 """Maximum share of zeros in a matrix. More zeros than in the original one keep products small."""
 
-RANGE = regex(r"(.+?)(?:\.\.|…)(.+?)(?:\s+by\s+(.+))?")
+RANGE = regex(r"(.{1,99}?)(?:\.\.|…)(.{1,99}?)(?:\s+by\s+(.+))?")
 VALUES_HINT = "write such as -2..3, '-1..1 by 0.5' or 0,1,2"
 
 DECIMALS_KEPT = 12

@@ -239,7 +239,7 @@ COLUMNS = ("student", "problem", "file", "rule")
 ABSENT = "handed in nothing"
 """The rule for a student without a file."""
 
-LINE = regex(r"(?P<file>.+):(?P<line>\d{1,9})\Z")
+LINE = regex(r"\A(?P<file>.+):(?P<line>\d{1,9})\Z")
 """A line of a file of several students."""
 
 

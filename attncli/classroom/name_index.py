@@ -59,11 +59,11 @@ OTHER_NUMBER = regex(
 )
 """The end of a name whose number is not that of a problem."""
 
-COPY = regex(r"\s*\(\d+\)\s*\Z")
+COPY = regex(r"(?<!\s)\s*+\(\d++\)\s*+\Z")
 """The number that a browser adds to the name of a file that was there already."""
 
 IDENTIFIER = regex(
-    r".*\b(s?id|sis|e-?mail|mail|user ?name|login|net ?id|(student|id) number)\b.*|matr.*"
+    r"(?s:.*\b(s?id|sis|e-?mail|mail|user ?name|login|net ?id|(student|id) number)\b.*|matr.*)"
 )
 """Headings of the columns in which each student has another number, address or word."""
 

@@ -118,11 +118,13 @@ class _Picture:
 
     def __init__(self) -> None:
         style = file_text("style.css")  # which begins with the light colours of pages
-        self.colours = dict(re.findall(r"--(\w+): ([^;]+);", style.partition("}")[0]))
+        self.colours = dict(re.findall(r"--(\w++): ([^;]{1,99});", style.partition("}")[0]))
         hue, colourful, light = (float(n.strip("%")) for n in self.colours["heat"].split())
         rgb = colorsys.hls_to_rgb(hue / 360, light / 100, colourful / 100)
         self.heat = "#" + "".join(f"{round(part * 255):02x}" for part in rgb)
-        self.opacity = float(re.findall(r"td\.w \{.* (\.\d+)\)\);", style)[0])  # of a weight of 1
+        self.opacity = float(
+            re.findall(r"td\.w \{.{1,300} (\.\d{1,9})\)\);", style)[0]
+        )  # of a weight of 1
         self.lines, self.cells, self.texts = list[str](), list[str](), list[str]()
         self.right = self.bottom = 0.0
 

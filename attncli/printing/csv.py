@@ -20,7 +20,7 @@ from attncli.printing.layout import axis_labels
 
 TAB = "\t"
 
-PLAIN_NUMBER = regex(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+PLAIN_NUMBER = regex(r"[+-]?(\d++(?:\.\d*+)?|\.\d++)([eE][+-]?\d++)?", re.ASCII)
 
 PLACES = (*LEADING, "row", "column", "hidden")
 """The tidy columns that tell a place, counted from 1; empty where a step has no such axis."""

@@ -37,7 +37,9 @@ WIDE = "&emsp;"
 
 SPECIAL_SIGNS = regex(r"([\\`*_{}\[\]<>#|~&])")
 SHORTCODE = regex(r":(?=[\w+-]+:)")
-AT_START = regex(r"^(\s*)([-+](?=\s|$)|[-=](?=[-=]*\s*$)|\d+(?=[.)](?:\s|$)))", re.MULTILINE)
+AT_START = regex(
+    r"^([^\S\n]*+)([-+](?=\s|$)|[-=](?=[-=]*+[^\S\n]*+$)|\d++(?=[.)](?:\s|$)))", re.MULTILINE
+)
 """The start of a line that would make it a list, a rule or a heading."""
 
 

@@ -31,7 +31,7 @@ NAMES = (
 """Headings of whole names, of their parts, and of what is used where there are neither."""
 NO_STUDENTS = ("points possible", "average", "overall average", "mean", "median", "sum", "total")
 """First cells of rows, in lower case, that are of no student."""
-PARTNER = regex(r".*\b(partner|team|group|peer|with|mit)\b.*")
+PARTNER = regex(r"(?s:.*\b(partner|team|group|peer|with|mit)\b.*)")
 """Headings, in lower case, of columns that may name other students than the one of the row."""
 
 MAX_HEADERS = 3

@@ -21,7 +21,8 @@ RESULTS = "steps"
 
 WITH_COMMA = regex(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 TITLE_LINE = regex(
-    r"# .*[^\W\d]{2}.*|(?:step|part) \d.*|[^\d:=]*\w(?: ?[:=]| \([^()\d]*\))", re.IGNORECASE
+    r"# (?s:.*)[^\W\d]{2}(?s:.*)|(?:step|part) \d.*|[^\d:=]*\w(?: ?[:=]| \([^()\d]*\))",
+    re.IGNORECASE,
 )
 """A line that is one name, or a comment, though blanks separate cells."""
 MIN_FIELD_LIMIT = 131_072
@@ -322,8 +323,8 @@ def _column(line: str, delimiter: str, index: int) -> int:
 
 
 IN_BRACKETS = regex(
-    r"\s*((?:\[\s*(?:(?:head|batch)\s*)?\d+\s*\]\s*)*"
-    r'\[(?!(?:score|points|feedback|comment)\])(?:"[^"]*"|[^\[\]"])+\])',
+    r"(?<!\s)\s*+((?:\[\s*+(?:(?:head|batch)\s*+)?\d++\s*+\]\s*+){0,9}"
+    r'\[(?!(?:score|points|feedback|comment)\])(?:"[^"]{0,200}"|[^\[\]"]){1,400}\])',
     re.IGNORECASE,
 )
 """The places in brackets behind the name of a step; not `[Score]`, which forms add."""
@@ -334,7 +335,9 @@ AXIS_WORD = regex(r"(?<=[\[,])\s*(?:row|column|col)\s+(?=\d)", re.IGNORECASE)
 WHOLE_STEPS = ALIASES.keys() - {"sum"}
 """Steps that a heading may name without places; a column `sum` may hold points."""
 
-NEARLY = regex(r"([^\W\d]{3,}?)([\s_({]*)(?:\[([^\[\]]*\d[^\[\]]*)|(\d+)[\s_,;]+(\d+))")
+NEARLY = regex(
+    r"([^\W\d]{3,40}?)([\s_({]{0,9})(?:\[([^\[\]\d]{0,40}\d[^\[\]]*)|(\d{1,9})[\s_,;]{1,9}(\d{1,9}))"
+)
 """A word, what is between, and places in brackets or two numbers: perhaps a cell."""
 
 

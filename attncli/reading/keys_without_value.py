@@ -13,7 +13,7 @@ from attncli.core.tape.cell_names import ALIASES, may_mean_step
 from attncli.core.text.strings import did_you_mean, near_words, regex, visible
 from attncli.reading.document import Document, OpenKey, Raw, without_nulls
 
-KEY_AND_VALUE = regex(r"(\S+?)(?:\s*[=:]\s*|\s+)(\S.*)")
+KEY_AND_VALUE = regex(r"(\S+?)(?:\s*+[=:]\s*+|\s++)(\S(?s:.*))")
 """A key and a value without a colon and a blank between them, such as width 2."""
 
 START_OF_VALUE = regex(r"[-+.\d\[({\"']|true\b|false\b")

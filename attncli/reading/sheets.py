@@ -75,7 +75,7 @@ def name_in(text: str) -> str:
 
 
 def _word(name: str) -> str:
-    return re.split(r"\s*\[|\s+head\b", name)[0]
+    return re.split(r"(?<!\s)\s*+\[|(?<!\s)\s++head\b", name)[0]
 
 
 def _key(name: str) -> str:

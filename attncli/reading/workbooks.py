@@ -33,21 +33,23 @@ SMALL, MAX_EMPTY = 10_000, 4
 number of cells in a larger one for each that is not empty. Chosen."""
 
 UNCALCULATED = regex(
-    r"<(?:\w+:)?c\b(?![^>]*\bt=.str)[^>]*?\br=.(\w+)[^>]*>\s*<(?:\w+:)?f\b[^>]*?(?:/>|>[^<]*</[^>]*>)"
-    r"\s*(?:<(?:\w+:)?v\s*(?:/>|>\s*</[^>]*>)\s*)?</"
+    r"<(?:\w{1,9}:)?c\b(?![^<>]{0,300}\bt=.str)[^<>]{0,300}?\br=.(\w{1,20})[^<>]{0,300}>\s*+"
+    r"<(?:\w{1,9}:)?f\b[^<>]{0,300}?(?:/>|>[^<]*+</[^<>]*>)"
+    r"\s*+(?:<(?:\w{1,9}:)?v\s*+(?:/>|>\s*+</[^<>]*>)\s*+)?</"
 )
 """A cell with a formula and without a value; its group is its name."""
 ANEW = "open it in Excel or LibreOffice and save it as .xlsx"
 
 NOISE = 2
 """Units in the last place that are noise behind the 15 digits that Excel shows. Chosen."""
-LITERAL = regex(r'"[^"]*"|[\\_*].|\[[^\]]*\]')
+LITERAL = regex(r'"[^"]*"|[\\_*].|\[[^\[\]]*\]')
 """Parts of a number format that are no digits: texts, blanks as wide as a sign, colours."""
 DIGITS = regex(
-    r"(?![^.]*[0#?]{2}[^.]*(?:\.[0#?]*)?E)[^0#?.,E/]*[0#?,]*[0#?](?:\.(?P<least>0*)(?P<more>[#?]*))?"
+    r"(?=.{0,255}\Z)(?![^.]*[0#?]{2}[^.]*(?:\.[0#?]*)?E)[^0#?.,E/]*[0#?,]*[0#?]"
+    r"(?:\.(?P<least>0*)(?P<more>[#?]*))?"
     r"(?P<power>E[-+]0+)?[^0#?.,E/]*"
 )
-"""A section of a number format that tells how many decimals are shown."""
+"""A section of a number format that tells how many decimals are shown, of at most 255 characters."""
 
 Position: TypeAlias = tuple[int, int]
 """The row and the column of a cell, from 1."""

@@ -69,7 +69,7 @@ MATRIX = regex(
     r"\\begin\s*\{(?P<kind>(?:[a-zA-Z]*(?=matrix))?(?P<group>matrix|array|tabular))\*?\}"
     r"(?:[^\\]|\\(?!begin\s*\{[a-zA-Z]*(?P=group)))*?\\end\s*\{(?P=kind)\*?\}"
     r"|\[\s*(?=\[)(?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*\]"
-    r"|\[[^\[\]]*;[^\[\]]*\]|(?:matrix|[rc]bind)\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*+\))*+\)"
+    r"|\[[^\[\];]*+;[^\[\]]*+\]|(?:matrix|[rc]bind)\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*+\))*+\)"
     r"|^[ \t]*\[,1\][^\n]*\n(?:[ \t]*[^\s=]+[ \t]+[-\d.][^\n]*(?:\n|\Z))+"
     r"|(?:^[ \t]*\|[^\n]*\|[ \t\r]*(?:\n|\Z))+"
     rf"|(?:^[ \t]*{ENTRY}(?:[ \t,;]+{ENTRY})*[ \t\r]*(?:\n(?:[ \t\r]*\n)?|\Z)){{2,}}"
@@ -84,10 +84,14 @@ The search for the end of a matrix stops at the next one that begins: else a fil
 alone would take time that grows with the square of its size. A matrix without an end is `endless`;
 one row, or one number, after a name is `flat`.
 """
-ASSIGNED = regex(r"([^=]*?)[\s&:]*(?:=.*)?(?:[=:]|<-)[\s$]*(?:[\w.]+\(|\\left\s*[\[(|.])?\s*")
+SHORT = r"(?s:(?=.{0,200}\Z))"
+"""Matches where at most 200 characters follow, so that a pattern behind it takes bounded time."""
+ASSIGNED = regex(
+    rf"{SHORT}([^=]*?)[\s&:]*(?:=.*)?(?:[=:]|<-)[\s$]*(?:[\w.]+\(|\\left\s*[\[(|.])?\s*"
+)
 """The text before a matrix on its line: a name, and the start of what encloses the matrix."""
 BEFORE = regex(
-    rf".*(?:=|<-|:)[\s$&]*(?:{MAKER}\s*+)*+(?P<code>[^=:(]*[-+−*/@·×^]|(?:[A-Za-z][\w.]*\()+)\s*"
+    rf"{SHORT}.*(?:=|<-|:)[\s$&]*(?:{MAKER}\s*+)*+(?P<code>[^=:(]*[-+−*/@·×^]|(?:[A-Za-z][\w.]*\()+)\s*"
 )
 AFTER = regex(
     r"[)\] \t]*(?P<code>\.m?T\b|\.\w+\(|ᵀ|(?:[@×·/^]|\*(?!\*)|[-+−])[ \t]*(?:[\d\[(\\]|[\w.]+\())"
@@ -96,7 +100,8 @@ AFTER = regex(
 CALCULATED = regex(rf"{AFTER.pattern}[^\n]*?(=)[\s&$\\]*(?:left\W)?[(\[]*")
 """The text between a matrix with code after it and the result."""
 JOINED = regex(
-    r"(?!.*\n[ \t\r]*\n)(?:\W|\\(?:right|cdot|times|quad)\b|T)*?(=?)[\s&$\\]*(?:left\W)?[(\[]*",
+    SHORT
+    + r"(?!.*\n[ \t\r]*\n)(?:\W|\\(?:right|cdot|times|quad)\b|T)*?(=?)[\s&$\\]*(?:left\W)?[(\[]*",
     re.DOTALL,
 )
 """The text between two matrices of one calculation; the group is = before a result."""
@@ -139,7 +144,7 @@ def name_above(line: re.Match[str]) -> str:
         return ""
     words = line["name"].split()
     below = line.string[line.end() :].lstrip("> \t\r\n").partition("\n")[0]
-    step = undecorated(re.split(r"\s*(?:[:=\[]|<-)", below)[0])
+    step = undecorated(re.split(r"[:=\[]|<-", below, maxsplit=1)[0])
     is_title = any(map(TITLE_WORDS.match, words))
     are_words = words[0][0].islower() or words[-1][0].islower() or may_mean_step(line["name"], ())
     return "" if is_title or are_words or not step or not may_mean_step(step, ()) else line["name"]
@@ -312,7 +317,7 @@ def _name_before(text: str) -> str:
 
 
 def _is_name(words: str) -> bool:
-    return may_mean_step(re.split(r"\s*\[|\s+head\b", words)[0], ())
+    return may_mean_step(re.split(r"(?<!\s)\s*+\[|(?<!\s)\s++head\b", words)[0], ())
 
 
 def _marked_name(name: str, is_tex: bool) -> str:

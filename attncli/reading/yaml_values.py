@@ -342,7 +342,8 @@ def _in_block(text: str, event: Any, rest: list[Any]) -> int | None:
     try:
         if literal:  # its rows are below the sign, and comments may come after them
             start += len(yaml_lines(text[start:end])[0]) + 1
-            ends = [line.end() for line in re.finditer(r"[^\r\n]*\S[^\r\n]*", text[start:end])]
+            lines = re.finditer(r"[^\r\n]+", text[start:end])
+            ends = [line.end() for line in lines if line[0].strip()]
             end = start + ends[len([*filter(str.strip, event.value.splitlines())]) - 1]
         elif event.style:  # in quotes
             start, end = start + 1, end - 1

@@ -25,7 +25,7 @@ MAX_UNKNOWN = 1_000
 MAX_KEY_LENGTH = 500
 """Maximum length of a key with a meaning, in characters; no message quotes a longer one."""
 
-PLACE = regex(r"_(\w+)\Z|\[([^,\[\]:]+)\]\Z")
+PLACE = regex(r"_(\w{1,200})\Z|\[([^,\[\]:]{1,200})\]\Z")
 """One place behind a name: alpha_3, weights[great]."""
 
 ONE_NUMBER = regex(r"[^\s,;]+(,\d+)?")

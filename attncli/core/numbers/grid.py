@@ -15,15 +15,15 @@ from attncli.core.text.strings import regex, visible
 Words: TypeAlias = list[tuple[int, str]]
 """The words of a line, each with the offset where it starts."""
 
-SIGN = rf"[{ABOUT}]?\s*[-+−–]?\s*"
-DECIMAL_COMMA = regex(rf"{SIGN}\d+,\d+([eE][+-]?\d+)?\s*%?")
+SIGN = rf"[{ABOUT}]?\s*+(?:[-+−–]\s*+)?"
+DECIMAL_COMMA = regex(rf"{SIGN}\d++,\d++([eE][+-]?\d+)?\s*%?")
 """A number with a decimal comma."""
 GROUPED = regex(
     rf"{SIGN}[1-9]\d{{0,2}}([.,'’ \u00a0\u2009\u202f])\d{{3}}(\1\d{{3}})*"
     r"((?!\1)(?:\.\d*|,\d+))?\s*%?"
 )
 """A number whose thousands are separated by points, commas, apostrophes or blanks."""
-THIN_SPACE = regex(r"\d+(?:[\u2009\u202f]\d+)+(?:[.,]\d+)?")
+THIN_SPACE = regex(r"(?<!\d)\d++(?:[\u2009\u202f]\d++)++(?:[.,]\d++)?")
 """Digits with a thin space between them, which separates thousands and not numbers."""
 
 
@@ -184,8 +184,8 @@ LIKE_DIGITS = frozenset("lIOo")
 NO_LABELS = ("true", "false", "nan", "null", "n/a", "idk")
 """Words that programs and people write in the place of a number."""
 HEADING = regex(
-    r"[#*`$\s]*(?:(?:step|part|schritt|teil|étape|paso|passo)\s*\d{1,2}\s*[.:)–-]\s*"
-    r"|\d{1,2}\s*[.:)]\s*(?=[^\W\d])|[a-z]\)\s+)?(.*?)(?:\s+\([^()]*\))?[\s:=*`$]*",
+    r"[#*`$\s]*+(?:(?:step|part|schritt|teil|étape|paso|passo)\s*+\d{1,2}\s*[.:)–-]\s*"
+    r"|\d{1,2}\s*[.:)]\s*(?=[^\W\d])|[a-z]\)(?:\s+|\Z))?(.*?)(?:(?<!\s)\s++\([^()]*\))?",
     re.IGNORECASE,
 )
 """A name with the signs of a heading around it, its number before it or a remark after it."""
@@ -282,5 +282,6 @@ def undecorated(heading: str) -> str:
     >>> [undecorated(line) for line in ("## Weights:", "Step 3: A", "b) sum", "A (softmax) =")]
     ['Weights', 'A', 'sum', 'A']
     """
-    match = HEADING.fullmatch(re.sub(r"\((head \d+)\)", r"\1", heading))
+    bare = re.sub(r"\((head \d+)\)", r"\1", heading).rstrip(" \t\r\n:=*`$")
+    match = HEADING.fullmatch(bare)
     return match[1] if match else heading

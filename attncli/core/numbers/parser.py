@@ -217,7 +217,9 @@ class Parser:
             message += f"; write {NUMBER_WORDS.index(text.lower())}"
         elif re.fullmatch(r"[+-]?\d+(?:\.\d+)?", digits := text.translate(MISREAD)):
             message += f"; write {digits} if its letters are digits"
-        elif (plain := re.sub(r"(\d+)([½⅓⅔¼¾])", r"(\1+\2)", text).translate(SMALL_SIGNS)) != text:
+        elif (
+            plain := re.sub(r"(?<!\d)(\d++)([½⅓⅔¼¾])", r"(\1+\2)", text).translate(SMALL_SIGNS)
+        ) != text:
             message += f"; write {visible(plain[:40])}"
         return NumberError(message)
 

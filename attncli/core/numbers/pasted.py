@@ -42,8 +42,8 @@ PRINTED = (
 )
 """A matrix in brackets, as it is or as a program prints it; no call that changes its numbers."""
 FILLED = regex(
-    r"\s*((?:np|numpy|torch|jnp)\.)?(?:(eye|identity)|(zeros)|ones)"
-    r"\(\s*[(\[]?\s*(\d{1,3})(?:\s*,\s*(\d{1,3}))?[\s,]*[)\]]?\s*\)[\s;]*"
+    r"\s*+((?:np|numpy|torch|jnp)\.)?(?:(eye|identity)|(zeros)|ones)"
+    r"\(\s*+(?:[(\[]\s*+)?(\d{1,3})(?:\s*+,\s*+(\d{1,3}))?[\s,]*+(?:[)\]]\s*+)?\)[\s;]*+"
 )
 """A call for a matrix of zeros, of ones, or with ones on its diagonal, and its sizes."""
 FACTOR = regex(r"\s*1\.0+(e[-+]\d{2,3})[ \t]*\*[ \t\r]*(?=\n)")

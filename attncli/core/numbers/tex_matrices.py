@@ -9,7 +9,7 @@ from attncli.core.numbers.grid import Words, pieces_of, trimmed
 from attncli.core.numbers.parser import MAX_DEPTH, NumberError
 from attncli.core.text.strings import regex
 
-PLAIN_DECIMAL = r"\d+\.?\d*|\.\d+"
+PLAIN_DECIMAL = r"\d++(?:\.\d*+)?|\.\d++"
 BEGIN = r"\\begin\s*\{\s*[a-zA-Z]*(?:matrix|array|tabular)"
 LAYOUT = (
     r"\\(?:begin|end)\s*\{\s*[a-zA-Z]*(?:matrix|array|tabular|smallmatrix)\*?\s*\}"

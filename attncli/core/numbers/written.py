@@ -118,7 +118,7 @@ def normalized(text: str) -> str:
 
 def _hundredth(text: str) -> str:
     """Return a hundredth of a written number; a decimal keeps all its digits."""
-    if not re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)", text, re.ASCII):
+    if not re.fullmatch(r"[-+]?(\d++(?:\.\d*+)?|\.\d++)", text, re.ASCII):
         return f"({text})/100"
     sign = text[0] if text[0] in "+-" else ""
     whole, _, decimals = text.removeprefix(sign).partition(".")

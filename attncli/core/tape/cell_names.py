@@ -191,7 +191,7 @@ H: h annotations states encoderstates hiddenstates
 concat: z concatenated concatenation concatheads headsconcatenated
 output: z y o out outputs result attentionoutput av va attnoutput hookattnout
 """
-ALIASES = {name: words.split() for name, words in re.findall("(.+): (.+)", WORDS)}
+ALIASES = {name: words.split() for name, words in re.findall("(?m)^(.+?): (.+)", WORDS)}
 """Other names of a step, in lower case and without blanks, underscores and signs of products.
 
 Those of programs are PyTorch's, TransformerLens's (hook_…) and Hugging Face's (…_states).
@@ -211,7 +211,7 @@ o O y Y: output context concat
 """
 LETTERS = {
     letter: steps.split()
-    for letters, steps in re.findall("(.+): (.+)", LETTER_WORDS)
+    for letters, steps in re.findall("(?m)^(.+?): (.+)", LETTER_WORDS)
     for letter in letters.split()
 }
 """The steps that a letter may mean in a submission, the most usual first; courses differ."""

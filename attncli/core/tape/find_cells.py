@@ -22,10 +22,10 @@ Steps: TypeAlias = Mapping[str, Step]
 MOST_LISTED = 12
 """Maximum number of labels that an error message lists, and of steps if it lists all."""
 
-HEAD = regex(r"(?P<name>.*?)[\s_]*(?:head)?[\s_]*(?P<head>\d{1,4})", re.IGNORECASE)
+HEAD = regex(r"(?P<name>.*?)(?<![\s_])[\s_]*+(?:head[\s_]*+)?(?P<head>\d{1,4})", re.IGNORECASE)
 """A step with the number of a head behind it: `Q_2`, `weights head 2`."""
 
-TRANSPOSED = regex(r"(?P<name>.+?)\s*(?:ᵀ|\^\{?(?:T|ᵀ|\\top|⊤)\}?|\.T|(?<=[A-Z])_?T)")
+TRANSPOSED = regex(r"(?P<name>.+?)(?<!\s)\s*+(?:ᵀ|\^\{?(?:T|ᵀ|\\top|⊤)\}?|\.T|(?<=[A-Z])_?T)")
 """A step or an input transposed: Kᵀ, K^T, K_T."""
 
 
