@@ -49,7 +49,7 @@ DIGITS = regex(
     r"(?:\.(?P<least>0*)(?P<more>[#?]*))?"
     r"(?P<power>E[-+]0+)?[^0#?.,E/]*"
 )
-"""A section of a number format that tells how many decimals are shown, of at most 255 characters."""
+"""A section of a number format that tells how many decimals are shown; at most 255 characters."""
 
 Position: TypeAlias = tuple[int, int]
 """The row and the column of a cell, from 1."""
