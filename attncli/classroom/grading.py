@@ -157,7 +157,6 @@ class Grading(Record):
         return tuple(Unread(first.student or first.file, error, title) for title in titles)
 
     def _files(self, sources: Sequence[str]) -> list[StudentFiles]:
-        """Return the files of each student, of which nothing is judged yet."""
         files = self._files_of_flags(len(sources), "files of answers")
         every = self._followed(sources) if self.manifest else self.entries(sources)
         entries = [one for one in every if one.file or self.with_absent]

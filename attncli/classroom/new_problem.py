@@ -135,7 +135,6 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
 
 
 def _of_gate(options: Mapping[str, Any], kind: str) -> Shapes:
-    """Return the shapes of a gate's matrices, if the options ask for one."""
     if "gate" not in options:
         return {}
     if "gate" not in KINDS[kind].keys:

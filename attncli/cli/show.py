@@ -223,7 +223,6 @@ def _with_path(trace: "Trace") -> "Trace":
 
 
 def _refuse_parts(selection: "Selection", format_: str, on_screen: bool) -> None:
-    """Refuse closed forms, and parts of steps, for a format that has none."""
     if selection.exact and not (on_screen or format_ in ("json", "yaml")):
         raise fail(f"--exact is not for {format_} files", hint="use -f json or -f yaml")
     if selection.heads or selection.rows:

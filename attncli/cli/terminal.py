@@ -178,7 +178,6 @@ def _paged(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _pager() -> str:
-    """Return the command line of the pager; "" if nothing is to be paged."""
     from shutil import which
 
     if not is_terminal() or _is_dumb():

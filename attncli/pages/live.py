@@ -227,7 +227,6 @@ def _has_nan(explanation: Explanation) -> bool:
 
 
 def _key(explanation: Explanation) -> object:
-    """Return a key that is equal for explanations with the same calculation."""
     return [structure(one.term, []) for one in explanation.worked.values()]
 
 

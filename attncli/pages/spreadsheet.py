@@ -412,7 +412,6 @@ def _product(left: Array, right: Array) -> Array:
 
 
 def _along(rule: Callable[..., list[Item]], axis: int, *arrays: Array) -> Array:
-    """Return what a rule makes of each line along an axis."""
     lines = [np.moveaxis(array, axis, -1) for array in arrays]
     made = [rule(*(array[at] for array in lines)) for at in np.ndindex(lines[0].shape[:-1])]
     result = np.empty((len(made), len(made[0])), object)

@@ -370,7 +370,6 @@ class _Grid:
             yield [*line, *self._numbers(row, places), (bracket[1], ""), *rest]
 
     def _numbers(self, row: LineIndex, places: range) -> Iterator[Span]:
-        """Yield the cells of a row; as one text if none has a style."""
         matrix, columns = self.matrix, self._columns(places)
         texts, styles = matrix.texts(row, columns), _styles(matrix, row, columns)
         cells = zip(self._gaps(places), places, texts, styles, strict=True)

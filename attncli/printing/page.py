@@ -145,7 +145,6 @@ class _Walk:
             yield Entry(title, tuple(together), shapes, inputs, figures, reasons)
 
     def _together(self, steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
-        """Yield the steps of each entry: those that are known, a step with its sums, or one."""
         while steps:
             first, count = steps[0], 0
             for step in steps:

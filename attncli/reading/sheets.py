@@ -155,7 +155,6 @@ class Page:
         return matrices + _named(heading, rows)
 
     def _is_setting(self, cells: Sequence[str]) -> bool:
-        """Return True for a key that is no matrix, and its value."""
         key, values = _key(cells[0]), list(filter(None, cells[1:]))
         is_key = key in KEYS and not isinstance(KEYS[key].form, ArrayForm)
         may_be_list = "." in cells[0] or self._options.get(cells[0], False)

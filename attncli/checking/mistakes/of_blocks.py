@@ -226,7 +226,6 @@ def _is_like(expression: Expression, step: Expression) -> bool:
 
 
 def _again(step: Expression, operand: Expression) -> Expression:
-    """Return the activation of a step, applied to something else."""
     every = (row.build(operand) for row in ACTIVATIONS.values())
     return next(other for other in every if _is_like(other, step))
 

@@ -101,7 +101,6 @@ def gate_slope_forgotten(node: ThroughGate) -> Nodes:
 
 
 def _gated(step: Step) -> Iterator[Hadamard]:
-    """Yield the product of the context and its gate, in the step of it."""
     node = step.operation
     if isinstance(node, Hadamard) and is_named(node.right, "gate") and not step.backward:
         yield node

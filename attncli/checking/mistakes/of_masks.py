@@ -121,7 +121,6 @@ def mask_counted_from_0(step: Step, trace: Trace) -> Changes:
 
 
 def _joined(mask: Mask) -> Infix | None:
-    """Return the condition of a mask if it is of several, joined by one word."""
     formula = mask["when"].formula if "when" in mask else None
     return formula if isinstance(formula, Infix) and formula.word in ("and", "or") else None
 

@@ -108,7 +108,6 @@ def sigmoid_for_softmax(node: Divide) -> Nodes:
 
 
 def _exponents(power: Exp) -> Expression:
-    """Return the exponents of e, −∞ where a cell is blocked."""
     if (power.base, power.temperature) == (np.e, 1):
         return power.operand
     return Scale(power.operand, times=float(np.log(power.base)), over=power.temperature)

@@ -155,7 +155,6 @@ class PlainCall(Call):
 
 
 def _kind(operands: Any) -> type[Call]:
-    """Return what the result of operands is: plain if one of them is."""
     return PlainCall if any(isinstance(one, PlainCall) for one in operands) else Call
 
 

@@ -82,6 +82,5 @@ def rescaled(tape: Tape, context: Step, p: Mapping[str, Step], settings: Mapping
 
 
 def _of_heads(numbers: Step) -> Step | Operation:
-    """Return a number as it is, or one for each head along the axis of the heads."""
     count = numbers.array.shape[-1]
     return SplitHeads(numbers, count) if count > 1 else numbers

@@ -159,7 +159,6 @@ def _lines(leaves: Sequence[Term]) -> list[object]:
 
 
 def _as_float(text: str) -> float:
-    """Return the float of a number as `number_text` writes it."""
     return float(text.replace("∞", "inf"))
 
 
@@ -237,7 +236,6 @@ class FormulaOf(Record):
 
 
 def _operands(addends: Sequence[Term], op: str) -> list[tuple[Term, ...]]:
-    """Return the operands of each term; [] if another operation made any of them."""
     operands = [t.operands for t in addends if isinstance(t, Made) and t.op == op]
     return operands if len(operands) == len(addends) else []
 

@@ -271,7 +271,6 @@ def are_labels(cells: Sequence[str], misspelt: frozenset[str] = frozenset()) -> 
 
 
 def _count(words: Sequence[str]) -> bool:
-    """Return True if words are 1, 2, … or 0, 1, …."""
     numbers = [*map(str, range(len(words) + 1))]
     return len(words) > 1 and [*words] in (numbers[:-1], numbers[1:])
 

@@ -154,7 +154,6 @@ def _refuse_infinite(array: Array, path: KeyPath, infinite: bool) -> None:
 
 
 def _without_truths(raw: Any) -> Any:
-    """Return a matrix with 1 and 0 for true and false."""
     if isinstance(raw, list | tuple):
         return [_without_truths(item) for item in raw]
     return written.TRUTHS.get(str(raw), raw) if isinstance(raw, bool | str) else raw
@@ -346,7 +345,6 @@ def _texts(cells: Iterable[Any], *_: Any) -> list[str]:
 
 
 def _text(cell: object) -> str:
-    """Return a cell as text, without the .0 of a whole float."""
     if isinstance(cell, float | np.floating):
         return "" if np.isnan(cell) else str(cell).removesuffix(".0")
     return "" if cell is None else str(cell).strip()

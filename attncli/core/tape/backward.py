@@ -153,7 +153,6 @@ class WithoutNoise:
 
 
 def _uses_more(expression: Expression, count: int) -> bool:
-    """Return whether a step in a formula has more numbers."""
     if isinstance(expression, Step):
         return expression.array.size > count
     return any(_uses_more(operand, count) for operand in expression.operands)

@@ -118,7 +118,6 @@ def _constant(number: float) -> Any:
 
 
 def _decimal(number: Any) -> Decimal:
-    """Return the decimal form of a float, the shortest one: 0.1 is 1/10."""
     if isinstance(number, Digits):
         return number.decimal
     return Decimal(str(number))
