@@ -33,8 +33,8 @@ FORMULA = regex(r"(?:\A|(?<=;))'*\s*[=+\-@＝＋－＠]")
 """How a cell begins that spreadsheets take for a formula, behind any number of apostrophes. Some
 spreadsheets split every file at semicolons, also inside of quotation marks."""
 
-SEPARATOR = regex(r'[,;\t\r\n"]')
-"""What parts cells, in CSV or TSV, for some spreadsheet."""
+SEPARATOR = regex(r'[;\t\r\n"]')
+"""What parts cells, beside the delimiter, for some spreadsheet."""
 
 JOINERS = "\u200c\u200d"
 """Characters that shape words and move nothing on the screen."""
@@ -75,13 +75,14 @@ def of_cell(cell: str) -> str:
 def csv_text(rows: Iterable[Iterable[str]], delimiter: str = ",") -> str:
     """Return rows as lines of CSV or TSV; all formats write their cells by this rule.
 
-    A cell with any `SEPARATOR` is quoted, whichever of them is the delimiter.
+    A cell with the delimiter or any `SEPARATOR` is quoted.
     """
-    return "".join(f"{delimiter.join(map(_quoted, row))}\n" for row in rows)
 
+    def quoted(cell: str) -> str:
+        is_parted = delimiter in cell or SEPARATOR.search(cell)
+        return '"{}"'.format(cell.replace('"', '""')) if is_parted else cell
 
-def _quoted(cell: str) -> str:
-    return '"{}"'.format(cell.replace('"', '""')) if SEPARATOR.search(cell) else cell
+    return "".join(f"{delimiter.join(map(quoted, row))}\n" for row in rows)
 
 
 def label_text(label: str) -> str:
