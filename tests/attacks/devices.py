@@ -17,7 +17,7 @@ def attack(attn: Attn, folder: Path, patch: Patch) -> None:
         (folder / f"{at}zero.csv").symlink_to("/dev/zero")
     for name in ("pipe.csv", "zero.csv", "/dev/zero"):
         path = save(folder / "p.yaml", f"X: {name}\n")
-        refuse(attn, "", "compute", path)
+        refuse(attn, "p.yaml:1:", "compute", path)
         said = "is not a number" if name == "/dev/zero" else "a device or a named pipe, not a file"
         refuse(attn, said, "compute", path, "--allow-outside")
         save(folder / "m.csv", f"student,problem,file\nAda,,{name}\n")

@@ -17,6 +17,6 @@ def attack(attn: Attn, folder: Path, patch: Patch) -> None:
     for number in (long, deep, "abs(" * 10_000, "1" * 5000, "-" * 400 + "1", *NUMBERS):
         for problem in ({"X": [[number]]}, {"X": number}, {"X": [[1]], "scale": number}):
             path = save(folder / "p.json", json.dumps(problem))
-            refuse(attn, "", "compute", path)
+            refuse(attn, "p.json:1:", "compute", path)
     assert time.process_time() - started < 10
     assert attn("compute", save(folder / "p.yaml", f"X: [[{'1+' * 249}1]]\n")).status == 0

@@ -24,8 +24,8 @@ def attack(attn: Attn, folder: Path, patch: Patch) -> None:
         refuse(attn, "Python objects, not numbers", "compute", folder / name)
     code = f"__import__('pathlib').Path({str(touched)!r}).touch()"
     for problem in ({"X": code}, {"X": [[code]]}, {"X": [[1]], "scale": code}):
-        refuse(attn, "", "compute", save(folder / "p.json", json.dumps(problem)))
+        refuse(attn, "p.json:1:", "compute", save(folder / "p.json", json.dumps(problem)))
     tagged = f"X: !!python/object/apply:pathlib.Path.touch [!!python/name:x '{touched}']\n"
     for text in (tagged, f"X = np.array({code})\n", f'X: [[1]]\nmask: {{when: "{code}"}}\n'):
-        refuse(attn, "", "compute", save(folder / "p.yaml", text))
+        refuse(attn, "p.yaml:", "compute", save(folder / "p.yaml", text))
     assert not touched.exists()
