@@ -52,6 +52,20 @@ def test_frequencies_are_those_of_transformers(model: str) -> None:
     np.testing.assert_allclose(found["cos"].value, dump["attention_factor"], rtol=1e-15)
 
 
+@pytest.mark.parametrize(
+    ("more", "frequencies"),
+    [  # where all pairs lie on one side, transformers' ramp is 0 or 1
+        ({"beta_slow": 1e308}, [1, 1 / 4]),
+        ({"beta_fast": 1e308, "beta_slow": 1e308}, [1, 1 / 4]),
+        ({"beta_fast": 1e-308, "beta_slow": 1e-310}, [1 / 4, 1 / 16]),
+        ({LENGTH: 1e-300, "truncate": False}, [1, 1 / 4]),
+    ],
+)
+def test_lengths_and_turns_may_be_extreme(more: Keys, frequencies: list[float]) -> None:
+    found = trace(rope(scaling=YARN | more))
+    np.testing.assert_array_equal(found["frequencies"].value.ravel(), frequencies)
+
+
 def test_three_directions_are_those_of_qwen2_vl() -> None:
     dump = DUMPS["Qwen2-VL"]
     settings = {key: dump[key] for key in ("ids", "sections", "base")}

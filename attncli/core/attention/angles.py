@@ -82,7 +82,8 @@ def yarn(p: Scaling, size: int, base: float) -> Array:
     """The share falls from the pair of beta_fast turns to that of beta_slow (Peng et al. 2023)."""
 
     def pair_of(turns: float) -> float:
-        return size * log(p.original_max_position_embeddings / (turns * 2 * pi)) / (2 * log(base))
+        length = log(p.original_max_position_embeddings) - log(turns) - log(2 * pi)
+        return size * length / (2 * log(base))
 
     first, last = pair_of(p.beta_fast), pair_of(p.beta_slow)
     if p.truncate:
