@@ -243,6 +243,49 @@ def test_the_list_of_a_zip_file_takes_linear_time(tmp_path: Path) -> None:
     assert_linear(listed, paths, tmp_path)
 
 
+WORDS = "kind: transformer\ntokens: [w1]\nlayers: [{}]\nembedding: {table: [[1]], vocabulary: [w"
+LONG_FORM = "student,step,row,column,value\n"
+MANY = 12_000
+"""How often the longer text of a class repeats something."""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "before", "repeated", "after"),
+    [
+        (("compute",), WORDS, ", w#", "]}\n"),
+        (("check", "hw.yaml"), LONG_FORM, "Ada Lovelace,weights,1,1,0.5\n", ""),
+        (("check", "hw.yaml"), 'Name,"weights[1,1]"', ",[x", "\ns,1\n"),
+        (("check", "hw.yaml"), 'Name,"weights[1,1]"', ',"weights[#,1]"', "\ns,1\n"),
+        (("check", "hw.yaml"), "student: Ada", " Ann#", "\nweights: [[1]]\n"),
+        (("check", "hw.yaml", "hw.yaml", "--for"), "Name\nAda", " Ann#", "\n"),
+        (("check", "hw.yaml", "--manifest"), "student,problem,file,rule\n", "s,,no#.yaml,\n", ""),
+    ],
+)
+def test_a_class_takes_linear_time(
+    arguments: tuple[str, ...], before: str, repeated: str, after: str, attn: Attn, tmp_path: Path
+) -> None:
+    (tmp_path / "hw.yaml").write_text("X: [[1]]\n")
+    (tmp_path / "class.txt").write_text("Ada Lovelace\nBo Kim\n")
+    known = () if "--for" in arguments or "compute" in arguments else ("--for", "class.txt")
+
+    def command(text: str, folder: Path) -> object:
+        path = folder / ("given.csv" if "," in before[:20] else "given.yaml")
+        path.write_text(text)
+        return attn(*arguments, path, *known, cwd=folder)
+
+    counts = (MANY // 2**DOUBLINGS, MANY)
+    assert_linear(command, [text_of(before, repeated, after, n) for n in counts], tmp_path)
+
+
+def test_a_hint_is_looked_up_for_some_unknown_students(attn: Attn, tmp_path: Path) -> None:
+    (tmp_path / "hw.yaml").write_text("X: [[1]]\n")
+    (tmp_path / "class.csv").write_text("Name\n" + text_of("", "Ann# Lee\n", "", 300))
+    (tmp_path / "a.csv").write_text(text_of('Name,"weights[1,1]"\n', "Anx# Lea,1\n", "", 300))
+    found = attn("check", "hw.yaml", "a.csv", "--for", "class.csv", "-f", "jsonl", cwd=tmp_path)
+    assert "a.csv:101: this does not tell whose answers it has, perhaps Ann100 Lee" in found.out
+    assert "a.csv:102: this does not tell whose answers it has\\n" in found.out, found.out[-3000:]
+
+
 @pytest.mark.parametrize("text", ["abs(" * 10_000, "abs(" * 10_000 + "1" + ")" * 10_000])
 def test_a_long_expression_is_refused_at_once(text: str, attn: Attn, tmp_path: Path) -> None:
     hw = tmp_path / "hw.yaml"

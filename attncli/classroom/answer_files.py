@@ -246,9 +246,12 @@ class ClassFolders:
         said = self._problems.in_name(own_name(one))[1]
         return "" if step_in(said) == said else said
 
-    def _submitters_of(self, folder: Path) -> Sequence[tuple[str, ...]]:
-        """Return the names, numbers and addresses of a folder's students that Gradescope tells."""
-        around = (folder, *folder.parents)
+    def _submitters_of(self, folder: Path, depth: int) -> Sequence[tuple[str, ...]]:
+        """Return the names, numbers and addresses of a folder's students that Gradescope tells.
+
+        The folder lies at a depth below the one that was named, which holds what Gradescope wrote.
+        """
+        around = (folder, *folder.parents)[:depth]
         people = (self._submitters(one.parent / METADATA).get(one.name) for one in around)
         return next(filter(None, people), ())
 
@@ -291,7 +294,7 @@ def _by_key(one: AnswerFile, layout: ClassFolders) -> Sequence[str]:
 
 
 def _by_metadata(one: AnswerFile, layout: ClassFolders) -> Sequence[str]:
-    people = layout.submitters_of(Path(one.path).parent)
+    people = layout.submitters_of(Path(one.path).parent, len(one.parts) - 1)
     return [" ".join(words) if layout.course.roster else words[0] for words in people if words]
 
 

@@ -31,6 +31,9 @@ UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "
 MIN_IDENTIFIER = 3
 """Minimum length of a number or word that means a student: shorter ones are in many names."""
 
+MAX_WORDS = 50
+"""Maximum number of words of a text that may name a student, or of a name. Chosen."""
+
 MIN_LIKENESS = 0.5
 """Minimum likeness (of `difflib`) of a text to a name that may be meant."""
 
@@ -100,7 +103,7 @@ class NameIndex(Generic[Owner]):
 
     def matches(self, words: Sequence[str]) -> dict[Span, Set[Owner]]:
         """Return the matches in the words of a text: their places, and who have the names."""
-        spans = combinations(range(len(words) + 1), 2)
+        spans = combinations(range(len(words) + 1 if len(words) <= MAX_WORDS else 0), 2)
         names = {span: "".join(words[slice(*span)]) for span in spans}
         known = [span for span, name in names.items() if name in self._owners]
         longest = [one for one in known if not any(_is_inside(one, other) for other in known)]
@@ -144,6 +147,7 @@ class Roster:
                     by_key.setdefault(key, set()).add(person.name)
             owners |= by_key
         self._index = NameIndex(owners)
+        self._sorted = {" ".join(sorted(words_of(one.name))): one.name for one in self.people}
 
     def __bool__(self) -> bool:
         return bool(self.people)
@@ -167,8 +171,9 @@ class Roster:
         """
         from difflib import get_close_matches
 
-        words = sorted(words_of(text))
-        names = {" ".join(sorted(words_of(person.name))): person.name for person in self.people}
+        words, names = sorted(words_of(text)), self._sorted
+        if len(words) > MAX_WORDS:
+            return ()
         shared = {name: len({*words}.intersection(name.split())) for name in names}
         most = max(shared.values(), default=0)
         if most:
@@ -184,7 +189,8 @@ class Roster:
 def _spellings(person: Person) -> list[tuple[str, ...]]:
     """Return the words of a name, the first name first, also with umlauts as two letters."""
     name = " ".join(reversed(person.name.casefold().split(",", 1)))
-    return [words_of(text) for text in (name, name.translate(UMLAUTS))]
+    spellings = (words_of(text) for text in (name, name.translate(UMLAUTS)))
+    return [words for words in spellings if len(words) <= MAX_WORDS]
 
 
 def _whole_keys(person: Person) -> set[str]:

@@ -96,7 +96,11 @@ class ClassColumns:
         if unknown := [head for head in known.headings if folded_heading(head) not in folded]:
             hint = did_you_mean(unknown[0], map(visible, self.heads))
             raise InputError(self._fault(f"no column is headed {visible(unknown[0])}", hint))
-        self.keys = {n: key for n, key in keys[top].items() if not self._is_about(n, keys[top])}
+        own: dict[str, str] = {}  # of "S[1,1]" and "Points - S[1,1]", the heading of the answers
+        for n, key in keys[top].items():
+            own[key] = min(own.get(key, self.heads[n]), self.heads[n], key=len)
+        is_about = {n for n, key in keys[top].items() if own[key] in self.heads[n] != own[key]}
+        self.keys = {n: key for n, key in keys[top].items() if n not in is_about}
         others = [n for n in range(len(self.heads)) if n not in keys[top]]
         self.others = {n: visible(" ".join(self.heads[n].split())) for n in others}
         self.students = self._student_columns()
@@ -154,12 +158,6 @@ class ClassColumns:
                 which = self._known.which(named[0]) if self._known.which else None
                 keys[index] = named[1] if which is None else f"{which + 1}: {named[1]}"
         return keys
-
-    def _is_about(self, index: int, keys: Mapping[int, str]) -> bool:
-        """Return True if a heading holds that of another column of its cell: "Points - S[1,1]"."""
-        heading = self.heads[index]
-        same = (self.heads[n] for n in keys if n != index and keys[n] == keys[index])
-        return any(head in heading and head != heading for head in same)
 
     def _student_columns(self) -> list[int]:
         """Return the columns that tell the student of a row, by the headings or by the class.
@@ -288,7 +286,8 @@ def _wide(table: Table, columns: ClassColumns, known: KnownClass) -> Iterator[_A
         name = joined(row, columns.students)
         answers.add("student", name, row.line, first)
         if latest is None and len({joined(one, [*columns.keys]) for one in rows}) > 1:
-            lines = all_of([str(one.line) for one in rows])
+            more = [f"{len(rows) - MAX_HEADINGS} more"] if len(rows) > MAX_HEADINGS else []
+            lines = all_of([*(str(one.line) for one in rows[:MAX_HEADINGS]), *more])
             said = visible(known.student(name))
             message = f"{said} has answers in lines {lines}, and no time tells the latest"
             answers.refuse(row.line, first, message, "keep one of them")

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import accumulate, groupby
 
 from attncli.core.errors import InputError, KeyPath, Place, fail
@@ -69,8 +70,12 @@ class CsvText(Table):
             if cells and line > skipped:
                 self.rows.append(CsvRow(line, list(map(of_cell, cells)) if has_escapes else cells))
 
+    @cached_property
+    def _lines(self) -> list[str]:
+        return lines_of(self.text)
+
     def _lines_of_words(self) -> list[tuple[int, list[str]]]:
-        lines = enumerate(map(str.strip, lines_of(self.text)), 1)
+        lines = enumerate(map(str.strip, self._lines), 1)
         return [(n, [line] if TITLE_LINE.fullmatch(line) else line.split()) for n, line in lines]
 
     def _lines_of_cells(self) -> list[tuple[int, list[str]]]:
@@ -101,7 +106,7 @@ class CsvText(Table):
         return lines
 
     def place(self, line: int, cell: int | None = None) -> Place:
-        written = "".join(lines_of(self.text)[line - 1 : line])
+        written = "".join(self._lines[line - 1 : line])
         column = 0 if cell is None else _column(written, self.delimiter, cell)
         return Place(self.name, line, column, written)
 

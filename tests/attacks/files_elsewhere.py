@@ -71,3 +71,5 @@ def attack(attn: Attn, folder: Path, patch: Patch) -> None:
     save(folder / "class/Di/hw.yaml", RIGHT)
     (folder / "class/submission_metadata.yml").symlink_to(metadata)
     assert "Eve" not in attn("check", "hw.yaml", "class").out
+    save(folder / "submission_metadata.yml", 'class: {":submitters": [{":name": Eve}]}\n')
+    assert "Eve" not in attn("check", "hw.yaml", "class").out

@@ -27,6 +27,8 @@ FORMULAS = [
     "＝1",
     "'=x",
     "a;=1+1",
+    "'a;\"=1+1",
+    "a;'\"'=1+1",
     "a; '=1+1",
     "a\t=1",
     'a";=1',
@@ -72,5 +74,5 @@ def attack(attn: Attn, folder: Path, patch: Patch) -> None:
         assert ";'=1+1" in text
         split_everywhere = [cell for line in text.splitlines() for cell in line.split(";")]
         split_outside_of_quotes = re.findall(r'"(?:[^"]|"")*"|[^",;\t\n]+', text)
-        cells = [*split_everywhere, *(cell.strip('"') for cell in split_outside_of_quotes)]
+        cells = (cell.strip('"') for cell in (*split_everywhere, *split_outside_of_quotes))
         assert not list(filter(FORMULA.match, cells))

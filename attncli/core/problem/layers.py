@@ -144,11 +144,11 @@ def places_of(problem: Problem, key: str) -> tuple[int, ...]:
         InputError: for a word that is neither.
     """
     labels = problem.embedding.get("vocabulary", ())
-    size = problem.sizes["v"]
+    place_of, size = {label: place for place, label in enumerate(labels)}, problem.sizes["v"]
     places = []
     for place, word in enumerate(getattr(problem, key)):
-        if word in labels:
-            places.append(labels.index(word))
+        if word in place_of:
+            places.append(place_of[word])
         elif 1 <= count_in(word) <= size:
             places.append(int(word) - 1)
         else:

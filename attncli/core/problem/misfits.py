@@ -6,6 +6,7 @@ is of one key: whether it is wrong, and what to say then.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -171,7 +172,7 @@ def _tests_around_layers(kind: Kind, keys: Collection[str], values: Mapping[str,
     unused = "X" in keys and "embedding" in keys and not unembeds
     yield unused, "embedding", "X is given, so embedding has no use", "leave one of them out"
     words = values["embedding"].get("vocabulary", ())
-    twice = next((word for word in words if words.count(word) > 1), "")
+    twice = next((word for word, count in Counter(words).items() if count > 1), "")
     message = f"the vocabulary has {visible(twice)} twice"
     yield bool(twice), "embedding", message, "leave one of them out"
     no_logits = bool(values["target"]) and not unembeds

@@ -29,9 +29,9 @@ def regex(pattern: str, flags: int = 0) -> re.Pattern[str]:
     return cast("re.Pattern[str]", _Regex(pattern, flags))
 
 
-FORMULA = regex(r"(?:\A|(?<=;))'*\s*[=+\-@＝＋－＠]")
-"""How a cell begins that spreadsheets take for a formula, behind any number of apostrophes. Some
-spreadsheets split every file at semicolons, also inside of quotation marks."""
+FORMULA = regex(r"(?:\A|(?<=;))['\"]*\s*[=+\-@＝＋－＠]")
+"""How a cell begins that spreadsheets take for a formula, behind any number of apostrophes and
+quotation marks. Some split every file at semicolons, also inside of quotation marks."""
 
 SEPARATOR = regex(r'[;\t\r\n"]')
 """What parts cells, beside the delimiter, for some spreadsheet."""
@@ -187,13 +187,14 @@ def whole_names(pieces: Sequence[str]) -> list[list[str]]:
     >>> whole_names(["Q", "scores[am,", "I]", "z_am"])
     [['Q'], ['scores[am,', 'I]'], ['z_am']]
     """
-    names: list[list[str]] = []
+    names, opened = list[list[str]](), 0
     for piece in pieces:
-        before = "".join(names[-1]) if names else ""
-        if before.count("[") > before.count("]"):
+        if opened > 0:
             names[-1].append(piece)
         else:
             names.append([piece])
+            opened = 0
+        opened += piece.count("[") - piece.count("]")
     return names
 
 
