@@ -354,4 +354,8 @@ def test_a_table_of_several_problems(attn: Attn, tmp_path: Path) -> None:
     (tmp_path / "wide.csv").write_text('Name,"1: scores[1,1]","scores[2,2]"\nAda,14,4\n')
     result = attn("check", "hw.yaml", "wide.csv", cwd=tmp_path)
     assert result.status == 2
-    assert "wide.csv:1:23: scores[2,2] does not tell of which problem it is" in result.err
+    said = "wide.csv:1:23: scores[2,2] does not tell of which of the 2 problems it is"
+    assert said in result.err
+    (tmp_path / "wide.csv").write_text('Name,"1: scores[1,1]","3: scores[2,2]"\nAda,14,4\n')
+    result = attn("check", "hw.yaml", "wide.csv", cwd=tmp_path)
+    assert (result.status, said in result.err) == (2, True)

@@ -146,6 +146,59 @@ def test_a_factor_holds_for_every_number_or_is_said_to_be_about(factor: str, dig
     assert claims
 
 
+@pytest.mark.parametrize(
+    ("x", "w_q", "w_k", "w_v", "answers", "not_true"),
+    [
+        (
+            *([[3, 2], [-1, 2], [-1, 3]], [[0, 2], [1, 2]], [[1, 2], [-1, -1]], [[0, 2], [1, 0]]),
+            {"weights": [["0.9", "0.0", "0.1"], ["0.0", "1.0", "0.0"], ["0.0", "0.1", "0.9"]]},
+            "wrong axis",
+        ),
+        (
+            *([[-2, 0], [-2, -2]], [[-1, 2], [-1, 0]], [[1, 2], [1, 2]], [[2, 2], [0, -1]]),
+            {"output": [["-4.00", "-2.21"], ["-4.00", "-3.22"]]},
+            "was read as -355",
+        ),
+        (
+            *([[0, -2], [-1, 2], [0, 1]], [[-1, 0], [-1, 0]], [[1, 2], [0, -1]], [[0, 0], [1, 0]]),
+            {"output": [["0.7", "0.0"], ["1.5", "0.0"], ["1.6", "0.0"]]},
+            "was read as 1",
+        ),
+        (
+            *([[3, 2], [1, 2], [1, 2]], [[0, 2], [-1, 0]], [[0, 1], [-1, 0]], [[1, 2], [1, -1]]),
+            {"output": [["4.5", "3.1"], ["4.0", "2.0"], ["4.2", "2.4"]]},
+            "root of every score",
+        ),
+        (
+            *([[2, 2], [3, 0], [1, 2]], [[2, -1], [2, 2]], [[-1, 2], [1, 2]], [[-1, 1], [1, -1]]),
+            {"output": [["-0.50", "0.50"], ["0.61", "-0.61"], ["-0.85", "0.85"]]},
+            "times what it should be",
+        ),
+        (
+            *([[-2, 2], [0, -2], [3, -1]], [[0, -1], [2, 0]], [[2, 1], [1, 2]], [[0, 1], [0, 1]]),
+            {"output": [["0.0", "-1.1"], ["0.0", "1.3"], ["0.0", "1.8"]]},
+            "times what it should be",
+        ),
+    ],
+)
+def test_a_guess_gives_the_numbers_without_a_margin(
+    x: Any, w_q: Any, w_k: Any, w_v: Any, answers: Any, not_true: str
+) -> None:
+    """Hidden steps may be rounded in any way; each of these would need a way that nobody has."""
+    report = checked({"X": x, "W_q": w_q, "W_k": w_k, "W_v": w_v}, **answers)
+    assert report.verdict == "wrong"
+    assert not_true not in attncli.render(report, "table")
+
+
+def test_a_guess_may_come_from_hidden_steps_that_are_rounded() -> None:
+    """weights[1] = e^0.7 / (e^0.7 + 1) with the powers in 2 decimals, and the wrong sign of s."""
+    exp = np.round(np.exp(-np.array([[0.7071, 0.0]])), 2)
+    weights = exp / exp.sum()
+    found = finding({"X": [[1, 0], [0, 1]]}, weights=[[f"{w:.2f}" for w in weights[0]], ["~", "~"]])
+    assert found is not None
+    assert "exponent_sign" in named(found)
+
+
 def test_five_numbers_of_which_none_is_half_are_not_called_so() -> None:
     problem = {"Q": [[1, 1], [2, 0]], "K": [[1, 1], [3, 0], [0, 1]], "V": [[1]] * 3}
     assert finding(problem | {"score": "dot"}, scores=[[1, 2, 0], [1, 3, 0]]) is None

@@ -118,6 +118,8 @@ ONES = "V: [[1, 0], [0, 1], [1, 1]]"
     [
         ("asked: [[1, 0, -inf], [-inf, 1, 1], [-inf, -inf, -inf]]", 1, "(did you mean masked?)"),
         ("asked: 1", 1, "incomplete: 6 numbers; skipped: asked (did you mean masked?)"),
+        ("q1: [9, 9]", 1, "wrong, first at Q"),
+        ("Q1: [9, 9]", 1, "incomplete: 6 numbers; skipped: Q1 (write q_1 for a row)"),
         ("QQ: [[2.5]]", 1, "incomplete: 6 numbers; skipped: QQ (write the name of the step)"),
         ("weights:", 1, "incomplete: 6 numbers"),
         ("weights: ~", 0, "correct: 6 numbers"),
@@ -139,3 +141,32 @@ def test_nothing_beside_the_steps_is_passed_over(
     result = attn("check", SAMPLES / "mask_matrix.yaml", file)
     assert result.status == status
     assert said in result.out + result.err
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict", "hint"),
+    [
+        ("wieghts", "incomplete", "did you mean weights?"),
+        ("scoers", "incomplete", "did you mean scores?"),
+        ("weights2", "incomplete", "did you mean weights?"),
+        ("Q1", "incomplete", "write q_1 for a row"),
+        ("attention_scores", "incomplete", "write weights for what Keras calls so, or scores"),
+        ("hidden_states", "correct", ""),
+        ("W_q", "correct", ""),
+    ],
+)
+def test_an_array_whose_name_is_nearly_a_step_is_not_passed_over(
+    name: str, verdict: str, hint: str
+) -> None:
+    """Programs have other arrays beside the steps; these are skipped."""
+    problem = attncli.load(SAMPLES / "integers_scaled.yaml")
+    right = attncli.compute(problem)["Q"].value
+    report = attncli.check(problem, {"Q": right, name: np.full((3, 3), 9.0)})
+    assert (report.verdict, report.skipped) == (verdict, ((name, hint),))
+
+
+def test_the_row_of_a_letter_needs_no_underscore() -> None:
+    trace = attncli.compute(attncli.load(SAMPLES / "integers_scaled.yaml"))
+    for letter, other in (("q1", "q_1"), ("k3", "k_3"), ("z2", "z_2")):
+        every = [attncli.explain_all(trace, word).values() for word in (letter, other)]
+        assert [one.line for one in every[0]] == [one.line for one in every[1]]

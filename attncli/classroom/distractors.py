@@ -216,7 +216,6 @@ class Distractors:
         return ~are_right
 
     def _right_range(self, step: Step) -> Interval:
-        """Return an interval around each number of a step that contains all right answers."""
         if step.name not in self._right_ranges:
             ends = [step.array]
             is_asked = step.name in self.right
@@ -230,7 +229,6 @@ class Distractors:
         return self._right_ranges[step.name]
 
     def _replayed(self, written: Collection[str]) -> Replay[Values]:
-        """Return the calculation from these steps as written with the wanted decimals."""
         return Replay(
             self.trace,
             known=lambda step: self._written(step) if step.name in written else None,

@@ -265,7 +265,6 @@ def _of_layer(layer: Problem, start: str, new: Mapping[str, Any]) -> dict[str, A
 
 
 def _renewed(raw: Any, key: str, new: Mapping[str, Any]) -> Any:
-    """Return a mapping, or each of a list, with other numbers."""
     if isinstance(raw, Mapping):
         return {part: new.get(f"{key}.{part}", x) for part, x in raw.items()}
     return [_renewed(row, key, new) for row in raw] if isinstance(raw, list) else raw

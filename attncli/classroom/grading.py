@@ -237,7 +237,6 @@ def _with(entry: ManifestEntry, files: Mapping[str, Document]) -> ManifestEntry:
 
 
 def _counts(one: ManifestEntry) -> bool:
-    """Return True if a file is marked, for a student or as one that tells no student."""
     return bool(one.student) or one.rule.startswith(OPEN)
 
 

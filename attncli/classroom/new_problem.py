@@ -352,7 +352,6 @@ def small_flaws(trace: Trace) -> int:
 
 
 def _heads(trace: Trace) -> Iterator[Array]:
-    """Yield the weights of each head and batch element, a line that sums to 1 in a row."""
     is_by_key = trace.problem.rules.normalize.along != ALONG_KEYS
     for step in trace:
         if step.is_weights:
@@ -372,5 +371,4 @@ def _projected(trace: Trace) -> list[Array]:
 
 
 def _repeated(lines: Array) -> int:
-    """Return how many lines, along the first axis, are equal to an earlier one."""
     return len(lines) - len({line.tobytes() for line in lines + 0.0})  # −0 becomes 0

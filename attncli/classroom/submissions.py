@@ -197,7 +197,6 @@ def by_student(
 
 
 def _student(name: str, one: ReadAnswers, file: str) -> str:
-    """Return the student's name in a submission, or in a table that one is a row of; or ""."""
     if isinstance(one, Submission):
         return name if one.is_named or one.is_row else ""
     return "" if name == file or re.fullmatch(rf"{re.escape(file)}, \d+", name) else name
@@ -263,9 +262,11 @@ def _parts(problems: ProblemSet, whole: ReadAnswers) -> dict[int, ReadAnswers]:
     if not keys or isinstance(whole, InputError):
         return {}
     if others:
-        message = f"{visible(others[0])} does not tell of which problem it is"
-        error = error_at(whole.heading((others[0],)), message, f"write 1: {visible(others[0])}")
-        return dict.fromkeys(range(len(problems.keys)), error)
+        key, count = visible(others[0]), len(problems.keys)
+        message = f"{key} does not tell of which of the {count} problems it is"
+        hint = f"write the number of its problem before it, such as 1: {key}"
+        error = error_at(whole.heading((others[0],)), message, hint)
+        return dict.fromkeys(range(count), error)
     return {index: _part(whole, names) for index, names in keys.items()}
 
 

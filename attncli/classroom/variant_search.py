@@ -115,7 +115,6 @@ class Pool:
 
 
 def _may_be_one(one: Key, other: Key) -> bool:
-    """Return True if two keys may name the same mistake."""
     return one[0] == other[0] or is_like(one[0], other[0])
 
 

@@ -224,7 +224,6 @@ def _marked(
 def _after_heading(
     rows: "Write", parts: Iterable[bytes], selection: "ReportSelection"
 ) -> Iterator[bytes]:
-    """Yield the heading of rows, then the rows that the processes of a pool wrote."""
     return chain(rows((), selection), parts)
 
 

@@ -98,7 +98,6 @@ def _follows(some: Sequence[Portion]) -> bool:
 
 
 def _joined(events: Iterable[Written | str]) -> Iterator[Written | str]:
-    """Yield messages, and what is written between two of them as one."""
     for kind, some in groupby(events, type):
         if kind is str:
             yield from some

@@ -187,7 +187,6 @@ def _other_sizes(problem: Problem) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _packed(values: object) -> str:
-    """Return values as JSON, compressed, in the letters of base64."""
     return base64.b64encode(zlib.compress(as_json(values).encode(), 9)).decode()
 
 

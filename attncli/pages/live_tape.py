@@ -165,7 +165,6 @@ def _of_step(step: Step) -> Call:
 
 
 def _of_number(number: float) -> Any:
-    """Return a number of an operation, recorded if a key of the problem gives it."""
     if isinstance(number, NumberAsWritten) and isinstance(number.formula, tree.Own):
         return Call(np.asarray(float(number)), source=number.formula.key)
     return float(number)

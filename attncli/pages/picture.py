@@ -104,12 +104,10 @@ def _svg_to_bytes() -> Callable[..., Iterable[int]]:
 
 
 def _labels(labels: Sequence[str], places: Sequence[int]) -> list[str]:
-    """Return the words of some rows or columns; where they have none, their numbers from 1."""
     return [shortened(labels[place], MAX_LABEL) if labels else str(place + 1) for place in places]
 
 
 def _width(words: Iterable[str], font: float) -> float:
-    """Return the width of the longest of some texts, and of a letter beside it."""
     return LETTER * font * (1 + max(cell_width(visible(one)) for one in words))
 
 

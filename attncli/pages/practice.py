@@ -132,7 +132,6 @@ def _other(step: Step, right: RightNumbers) -> dict[str, Any]:
 
 
 def _numbers(value: Array, digits: int = 13) -> list[float | None]:
-    """Return numbers with some significant digits; None for −∞, which JSON lacks."""
     numbers = value.ravel().tolist()
     return [json.loads(f"{x:.{digits}g}") if np.isfinite(x) else None for x in numbers]
 

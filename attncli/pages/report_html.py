@@ -112,7 +112,6 @@ def student(graded: Sequence[Graded], selection: ReportSelection) -> Iterator[by
 
 
 def _page(title: str, parts: Sequence[str]) -> bytes:
-    """Return a page; one `div` holds its parts, as the children of `main` are set far apart."""
     body = ["<div>\n", *parts, "</div>\n"]
     return "".join(page_parts(title, body, NO_SCRIPT)).encode()
 
@@ -247,6 +246,5 @@ def _table(rows: Sequence[StudentRow]) -> Iterator[str]:
 
 
 def _given_steps(problems: Sequence[ProblemCells]) -> list[str]:
-    """Return the steps of a problem of which a student gave something; at least one name."""
     every = dict.fromkeys(name for one in problems for name in one.cells)
     return [name for name in every if any(one.cells.get(name) for one in problems)] or [""]

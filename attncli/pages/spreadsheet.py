@@ -370,7 +370,6 @@ def _made(call: Call, operands: Sequence[Array]) -> Array:
 
 
 def _each(rule: Callable[..., Item], *arrays: Array) -> Array:
-    """Return the items that a rule makes of those at the same place."""
     return np.asarray(np.frompyfunc(rule, len(arrays), 1)(*arrays), object)
 
 

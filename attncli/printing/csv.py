@@ -69,7 +69,6 @@ def option_rows(problem: Problem) -> Iterator[list[str]]:
 
 
 def _flat(options: Mapping[str, object], prefix: str = "") -> Iterator[list[str]]:
-    """Yield `key, value` lines; the parts of a mapping as `score.width`."""
     for key, value in options.items():
         if isinstance(value, Mapping):
             parts = dict(value)

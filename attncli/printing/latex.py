@@ -207,7 +207,6 @@ def _figure(figure: Figure) -> Iterator[str]:
 
 
 def _beside(parts: Sequence[Panel | str]) -> Iterator[str]:
-    """Yield matrices and signs side by side, with their first rows level."""
     top = any(isinstance(part, Panel) and part.matrix.column_labels for part in parts)
     for part in parts:
         yield _matrix(part, top) if isinstance(part, Panel) else sign(part)

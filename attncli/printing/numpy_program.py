@@ -82,6 +82,7 @@ def _stripped(shape: tuple[int, ...]) -> tuple[int, ...]:
     return _stripped(shape[1:]) if len(shape) > 2 and shape[0] == 1 else shape
 
 
+@np.errstate(all="ignore")  # the calculation has warned; BLAS may set flags for no reason
 def _called(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Code:
     """Return what a function of NumPy gives, in code that is known to give the same."""
     args = each(each(args, np.ndarray, _literal), np.generic, np.generic.item)

@@ -100,7 +100,6 @@ def _lines_of(group: Group, selection: Selection) -> Iterator[str]:
 
 
 def _around_holes(about: Mapping[str, Any], texts: Iterable[str]) -> list[str]:
-    """Return the parts of a problem's line around its holes, of which some are for its texts."""
     return f"{_written({**about, **dict.fromkeys(texts, HOLE)})}\n".split(f'"{HOLE}"')
 
 
@@ -148,7 +147,6 @@ def _json(value: Any) -> Iterator[str]:
 
 
 def _written(value: Any, other: Callable[[Any], object] | None = None) -> str:
-    """Return a value as JSON that no terminal obeys; `other` replaces what JSON does not have."""
     text = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=other).encode(value)
     return text if text.isprintable() else OBEYED.sub(_escaped, text)  # to search takes longer
 
@@ -310,7 +308,6 @@ class _Written:
 
 
 def _halved(array: Array) -> Array:
-    """Return an array in float16, or unchanged where a number is too large for that."""
     with np.errstate(over="ignore"):
         half = array.astype(np.float16)
     return half if (np.isinf(half) == np.isinf(array)).all() else array

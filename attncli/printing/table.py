@@ -158,7 +158,6 @@ class _Writer:
 
 
 def _unlabelled(sums: Matrix) -> Matrix:
-    """Return a column of sums without labels: those of what was added up are beside it."""
     return replace(sums, row_labels=(), column_labels=("",) if sums.column_labels else ())
 
 

@@ -67,7 +67,6 @@ def _numbers(report: Report) -> str:
 
 
 def _word(report: Report, name: str) -> str:
-    """Return what the course calls a step; a name of cells as it is."""
     return report.trace[name].word if name in report.trace else name
 
 
@@ -242,7 +241,6 @@ def some_of(lines: Sequence[str], which: str = "") -> Iterator[str]:
 
 
 def _is_unexplained(report: Report, step: Step) -> bool:
-    """Return True if a step is wrong and no finding says what was done."""
     finding = report.findings.get(step.name)
     return report.steps[step.name].has(judged_steps.WRONG) and (finding is None or not finding.what)
 

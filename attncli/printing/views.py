@@ -321,7 +321,6 @@ def enough_decimals(trace: Trace, least: int) -> int:
 
 
 def _leftmost(product: MatMul) -> Expression:
-    """Return the first factor of a product, whose rows are those of the result."""
     return _leftmost(product.left) if isinstance(product.left, MatMul) else product.left
 
 

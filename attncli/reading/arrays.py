@@ -176,7 +176,6 @@ def _array(file: IO[bytes], size: int, key: str) -> Any:
 
 
 def _plain(array: Any) -> Raw:
-    """Return a matrix as it is; a single number, and words, as Python values."""
     if array.dtype.kind == "S":
         import numpy as np
 

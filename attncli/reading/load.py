@@ -245,7 +245,6 @@ class ProblemSource:
             raise error_at(self.document.locate(("steps",)), message, hint)
 
     def _take_labels(self, key: str, labels: Labels) -> None:
-        """Note the words beside a matrix as the labels of its tokens."""
         names = LABELLED.get(key.partition(".")[0], ("", ""))
         for name, words in zip(names, labels, strict=True):
             if name and words:

@@ -17,7 +17,7 @@ BOUND = (
 
 
 def attack(attn: Attn, folder: Path, patch: Patch) -> None:
-    keys = {f"k{number}": 1 for number in range(MAX_KEYS)}
+    keys = {f"key{number}": 1 for number in range(MAX_KEYS)}
     layers = {"kind": "transformer", "X": [[1]], "layers": [{}] * (MAX_LAYERS + 1)}
     root = "sqrt(2)+" * 60 + "1"
     many = {"X": [[root]] * (MAX_EXPRESSIONS // len(root) + 1)}
@@ -30,5 +30,5 @@ def attack(attn: Attn, folder: Path, patch: Patch) -> None:
     for others, is_told in ((MAX_WORDS - 2, True), (MAX_WORDS - 1, False)):
         named = f"student: Ada Lovelace{' x' * others}\nweights: [[1]]\n"
         flags = ("check", "p.yaml", save(folder / "a.yaml", named), "--for", "class.txt")
-        said = "this does not tell whose answers it has"
-        assert (said in attn(*flags, cwd=folder).err) != is_told
+        nobody = "this does not tell whose answers it has"
+        assert (nobody in attn(*flags, cwd=folder).err) != is_told

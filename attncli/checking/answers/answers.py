@@ -225,16 +225,16 @@ def _hint(fault: Fault, raw: Any, trace: Trace) -> str:
         return fault.message
     is_cell, shape = "[" in str(fault.path[0]), shape_of(raw)
     inputs = [x.value.shape for x in trace.inputs.values()]
-    is_slip = is_cell or (is_one_number(raw) and _is_slip(fault))
-    if (isinstance(fault, InputNamed) and shape in inputs) or not (is_slip or shape):
+    is_like = is_cell or (is_one_number(raw) and is_slip(fault))
+    if (isinstance(fault, InputNamed) and shape in inputs) or not (is_like or shape):
         return ""
-    if is_slip or not isinstance(fault, NotThere) or fault.nearest:
+    if is_like or not isinstance(fault, NotThere) or fault.nearest:
         return fault.hint
     is_prose = np.prod(shape) == 1 and len(str(fault.path[0]).split()) > 1
     return WHICH_STEP if len(shape) > 1 and not is_prose else ""
 
 
-def _is_slip(fault: Fault) -> bool:
+def is_slip(fault: Fault) -> bool:
     """Return True for a name that is so like one of a step that no other word is likely."""
     nearest = getattr(fault, "nearest", "")
     return bool(nearest and near_words(str(fault.path[0]), [nearest], MIN_OF_SHORT))

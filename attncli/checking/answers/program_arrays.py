@@ -7,11 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.answers.answers import Matrices, ShapeMismatch, Skipped, Written, on_paper
+from attncli.checking.answers.answers import (
+    Matrices,
+    ShapeMismatch,
+    Skipped,
+    Written,
+    is_slip,
+    on_paper,
+)
 from attncli.checking.answers.cell_positions import KeyedMatrix
-from attncli.checking.answers.step_names import find_answer
+from attncli.checking.answers.step_names import InputNamed, find_answer
 from attncli.core.arithmetic.elements import Array
-from attncli.core.errors import InputError, fail
+from attncli.core.errors import Fault, InputError, NotThere, fail
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.last_place import PRECISIONS
 from attncli.core.numbers.matrices import as_raw
@@ -110,7 +117,13 @@ def read_arrays(submission: Submission, trace: Trace) -> tuple[Matrices, Skipped
     arrays: Matrices = {
         name: _of_step(trace[name], every, submission) for name, every in parts.items()
     }
-    return arrays, tuple((word, "") for word in unknown)
+    return arrays, tuple((word, _hint(error.faults[0])) for word, error in unknown.items())
+
+
+def _hint(fault: Fault) -> str:
+    """Return the hint for the name of an array; "" for a name that a program has beside steps."""
+    is_other = isinstance(fault, NotThere | InputNamed) and not is_slip(fault)
+    return "" if is_other else fault.hint
 
 
 def _of_step(

@@ -103,6 +103,9 @@ MAX_COINCIDENCE = 0.01
 """Maximum expected number of random wrong steps that an explanation would fit, if it is to be
 reported without "perhaps". Chosen; tests/test_naming.py counts such claims about random numbers."""
 
+ABOUT = 0.1
+"""Maximum share by which a number may be off what a sentence says that it is about. Chosen."""
+
 NEARLY_ONE = 1.02
 """Minimum factor, common to all numbers of a step, that is reported. Chosen: a smaller factor may
 come from a small change to every number."""

@@ -188,6 +188,12 @@ class Operands:
             lambda result: hull(result, *(one.interval(result) for one in self.roundings)),
         )
 
+    @cached_property
+    def rounded(self) -> list[Replay[Values]]:
+        """The calculation with hidden steps rounded as shown ones are, or with one digit more."""
+        rules = [rule for one in self.roundings for rule in (one, one.finer)]
+        return [self.replay(self.written, rule) for rule in rules]
+
     def once(self, name: Hashable, make: Callable[[], Result]) -> Result:
         """Return a result that depends on the submission; work it out only once."""
         if name not in self._once:

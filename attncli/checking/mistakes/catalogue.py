@@ -87,15 +87,12 @@ def by_conventions(trace: Trace) -> Iterator[tuple[str, Change]]:
 
 
 def _only_in(row: Mistake, *names: str) -> Search:
-    """Return the search of a mistake that is made in steps whose names start with some words."""
     return lambda step, trace: (
         row.changes(step, trace) if step.plain.startswith(names) else iter(())
     )
 
 
 def _weights_transposed(*names: str) -> Search:
-    """Return the search of transposed weights, those of these names, or all."""
-
     def transposed(node: MatMul) -> Nodes:
         if is_weight(node.right) and (not names or is_named(node.right, names)):
             yield replace(node, right=Transposed(node.right))
@@ -122,8 +119,6 @@ def _causal(other: Callable[[Mask, Mask], Mask]) -> Search:
 
 
 def _scaled_over(divisor: Callable[[Mapping[str, int]], float]) -> Search:
-    """Return the search of scores that are divided by another number."""
-
     def scaled(step: Step, trace: Trace) -> Changes:
         node, sizes = made_by(Scale, step), trace.problem.sizes
         if node and step.plain.startswith("scaled"):

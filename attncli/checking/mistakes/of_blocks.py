@@ -213,7 +213,6 @@ def gate_and_value_exchanged(step: Step, trace: Trace) -> Changes:
 
 
 def _activated(step: Expression) -> Iterator[Expression]:
-    """Yield what the activation of a step is applied to, if it is an activation."""
     node = step.operation if isinstance(step, Step) else None
     if isinstance(node, Relu | Gated):
         yield node.operands[0]

@@ -76,7 +76,6 @@ def _turned(part: Expression, like: Rotated) -> Rotated:
 
 
 def _joined(step: Step, trace: Trace) -> Iterator[tuple[str, Concatenate, Rotated]]:
-    """Yield the steps in which a rotary part is put beside a content part, if a step is one."""
     for one in trace if isinstance(step.operation, Concatenate) else ():
         node = made_by(Concatenate, one)
         if node and (rotated := made_by(Rotated, node.right)):

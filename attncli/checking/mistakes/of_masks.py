@@ -132,7 +132,6 @@ def _with_condition(mask: Mask, formula: Formula) -> Mask:
 
 
 def _kept(masks: Iterable[Mask], step: Step) -> Iterator[Array | None]:
-    """Yield what masks keep, each whose condition has a value everywhere."""
     for mask in masks:
         with collected([]):
             yield kept(mask, *step.array.shape[-2:])

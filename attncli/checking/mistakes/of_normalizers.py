@@ -122,7 +122,6 @@ def divided_by_largest(node: Sum | Divide) -> Nodes:
 
 
 def _with_divisor(node: Sum | Divide, instead: Callable[[Expression, int], Expression]) -> Nodes:
-    """Yield a softmax, or its sum, with something else of the powers in the place of their sum."""
     if isinstance(node, Divide):
         for total in _sums(node):
             yield replace(node, divisor=instead(node.dividend, total.along))

@@ -51,7 +51,6 @@ def _changed(
 
 
 def _with_waves(step: Step, trace: Trace, kinds: Any, name: str, values: Iterable[Any]) -> Changes:
-    """Yield a step with another base, start or pairing."""
     right = getattr(step.operation.waves, name) if isinstance(step.operation, kinds) else None
     for value in (value for value in values if value != right):
         words = (x if isinstance(x, str) else f"{x:.12g}" for x in (value, right or 0))
@@ -74,7 +73,6 @@ def positions_left_out(step: Step, trace: Trace) -> Changes:
 
 
 def _not_turned(trace: Trace, letters: str) -> dict[str, Expression]:
-    """Return queries, keys or both as they are before they are turned by their positions."""
     every = ((s, made_by(Rotated, s)) for s in trace if s.plain[0] in letters)
     return {s.name: rotated.operand for s, rotated in every if rotated}
 
@@ -119,7 +117,6 @@ def slopes_exchanged(node: BiasAdded) -> Nodes:
 
 
 def _added(node: BiasAdded, function: Callable[[Array], Array]) -> Expression:
-    """Return scores with a function of what a rule gives for each head, query and key added."""
     numbers = function(node.numbers(*array_of(node).shape[1:]))
     return wrong(lambda scores: scores + numbers, node.operand)
 

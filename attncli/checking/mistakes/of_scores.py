@@ -126,7 +126,6 @@ def root_of_each_score(node: Scale) -> Nodes:
 
 
 def _root(numbers: Any) -> Any:
-    """Return √ of every number; raise a ShapeError if one is negative, as it has no root."""
     if (numbers < 0).any():
         raise ShapeError
     return np.sqrt(numbers)

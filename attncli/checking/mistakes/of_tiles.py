@@ -27,7 +27,6 @@ from attncli.core.tape.step import Expression, Step
 
 
 def _in_tile(step: Step, stem: str, other: Callable[[Rescaled], Expression]) -> Changes:
-    """Yield a sum with something else for the rescaled part; as it is in the first tile."""
     if step.stem == stem and step.suffix:
         total = made_of(step)
         if isinstance(total, Add) and isinstance(total.left, Rescaled):

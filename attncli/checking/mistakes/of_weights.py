@@ -367,8 +367,6 @@ def head_missing(step: Step, trace: Trace) -> Changes:
 
 
 def _without_head(node: Expression, head: int, heads: int) -> Nodes:
-    """Yield 0 for the features of one head where all heads are side by side, (…, n, h·d)."""
-
     def dropped(array: Any) -> Any:
         width = array.shape[-1]
         return array * np.where(np.arange(width) // (width // heads) == head, 0.0, 1.0)

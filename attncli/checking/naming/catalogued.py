@@ -125,21 +125,25 @@ class Explained(Record, eq=False):
     finding: Finding
     hypothesis: Hypothesis
     rank: tuple[bool, ...]
+    is_worked: bool  # True if it gives them with hidden steps unrounded, or rounded as shown ones
 
 
 def by_a_mistake(wrong: WrongStep, is_alone: bool) -> Finding | None:
     """Return the likeliest mistake that gives the numbers of a step, with at most one other."""
     before = [*mistakes_before(wrong.judge, wrong.step, is_alone)]
-    if not (explanations := _explanations(wrong, before)):
+
+    def is_certain(one: Explained) -> bool:
+        return wrong.chance(one.hypothesis, len(before)) <= MAX_COINCIDENCE
+
+    explanations = [one for one in _explanations(wrong, before) if one.is_worked or is_certain(one)]
+    if not explanations:
         return None
     first, *others = explanations
     also = (other.finding for other in others if _says_more(wrong.judge, wrong.step, other, first))
-    is_certain = wrong.chance(first.hypothesis, len(before)) <= MAX_COINCIDENCE
-    return replace(first.finding, certain=is_certain, also=tuple(also)[:1])
+    return replace(first.finding, certain=is_certain(first), also=tuple(also)[:1])
 
 
 def _explanations(wrong: WrongStep, before: Iterable[MistakeInStep]) -> list[Explained]:
-    """Return the mistakes that give the numbers of a step, the likeliest first."""
     explanations = filter(None, (_explained(wrong, mistake) for mistake in before))
     return sorted(explanations, key=lambda one: one.rank)
 
@@ -211,11 +215,11 @@ def _explained(wrong: WrongStep, mistake: MistakeInStep) -> Explained | None:
         return None
     if not is_possible(judge.trace, operands.written, step, change, result):
         return None
-    is_several = len(wrong.cells) >= MIN_EXACT
-    is_exact = is_several and bool(wrong.fits(numbers).all())
-    if is_several and not is_exact and wrong.is_first and not operands.is_first(step):
+    is_worked = bool(wrong.fits(numbers).all())
+    if not is_worked and wrong.is_first and not operands.is_first(step):
         unrounded = broadcast_to_step(operands.meant.changed(step, change), step)
-        is_exact = unrounded is not None and bool(wrong.fits(unrounded).all())
+        is_worked = unrounded is not None and bool(wrong.fits(unrounded).all())
+    is_exact = is_worked and len(wrong.cells) >= MIN_EXACT
     where = ""
     expected: Values = numbers
     if not is_exact:
@@ -226,13 +230,19 @@ def _explained(wrong: WrongStep, mistake: MistakeInStep) -> Explained | None:
         if ranges is None or not (fits.all() or where):
             return None
         expected = ranges
+    if not is_worked:
+        ways = (one.changed(step, change) for one in operands.rounded)
+        worked = (broadcast_to_step(one, step) for one in (result, *ways))
+        is_worked = any(
+            bool(wrong.fits(one)[wrong.wrong].all()) for one in worked if one is not None
+        )
     is_seen = _is_seen_elsewhere(judge, step, change)
     if is_seen is False:
         return None
     rank = (_is_contradicted(judge, step, mistake), bool(where), is_seen is None, not is_exact)
     finding = replace(mistake.finding(step, where), gives_all=not where)
     hypothesis = Hypothesis(finding, expected, is_fact=bool(is_seen))
-    return Explained(mistake, numbers, finding, hypothesis, rank)
+    return Explained(mistake, numbers, finding, hypothesis, rank, is_worked)
 
 
 def _is_in_reach(wrong: WrongStep, numbers: Array) -> bool:

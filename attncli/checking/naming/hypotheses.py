@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from attncli.checking.answers.program_arrays import MAX_HAND_DECIMALS
-from attncli.checking.judging.agreement import FLOAT_ERROR, MAX_COINCIDENCE, agrees
+from attncli.checking.judging.agreement import FLOAT_ERROR, MAX_COINCIDENCE, ROUNDED, agrees
 from attncli.checking.judging.judge import Judge
 from attncli.checking.judging.judged_steps import MISSING, WRONG, Compared, Finding
 from attncli.checking.judging.operands import axis_of_shares
@@ -35,6 +35,7 @@ class Hypothesis(Record, eq=False):
     expected: Values | None = None  # the values of the step; None for those that follow
     written: Array | None = None  # the numbers without the slip; None for what is written
     unit: Array | None = None  # the units in the last place of `written`
+    guess: Interval | None = None  # what it is without a margin for the hidden steps
     fitted: int = 0  # number of cells that it was fitted to, which are no evidence
     is_fact: bool = False  # True if it states only what can be seen
 
@@ -76,13 +77,20 @@ class WrongStep:
         before = takewhile(lambda other: other is not self.judged, self.judge.judged.values())
         return not any(other.has(WRONG) for other in before)
 
-    def with_numbers(self, numbers: Array, cells: Array) -> Interval:
+    def of_numbers(
+        self, finding: Finding, numbers: Array, cells: Array, fitted: int = 0
+    ) -> Hypothesis:
         follows = self.judged.follows
         low, high = numbers - self.spread, numbers + self.spread
-        return Interval(np.where(cells, low, follows.low), np.where(cells, high, follows.high))
+        ends = Interval(np.where(cells, low, follows.low), np.where(cells, high, follows.high))
+        last = ROUNDED * self.judged.unit  # a last digit may be off
+        low, high = np.maximum(low, numbers - last), np.minimum(high, numbers + last)
+        guess = Interval(np.where(cells, low, ends.low), np.where(cells, high, ends.high))
+        return Hypothesis(finding, ends, guess=guess, fitted=fitted)
 
-    def holds(self, hypothesis: Hypothesis) -> bool:
-        return bool(self.fits(hypothesis.expected, hypothesis.written, hypothesis.unit).all())
+    def holds(self, one: Hypothesis, is_guess: bool = False) -> bool:
+        expected = one.guess or one.expected if is_guess else one.expected
+        return bool(self.fits(expected, one.written, one.unit).all())
 
     def fits(
         self, expected: Values | None, written: Array | None = None, unit: Array | None = None
@@ -221,8 +229,10 @@ def explained_by(wrong: WrongStep, search: SlipSearch) -> Finding | None:
         return None
     first = holding[0]
     is_only = len({one.finding.what for one in holding}) == 1
-    is_certain = first.is_fact or (is_only and wrong.chance(first, len(tried)) <= MAX_COINCIDENCE)
-    return replace(first.finding, certain=is_certain)
+    if first.is_fact or (is_only and wrong.chance(first, len(tried)) <= MAX_COINCIDENCE):
+        return first.finding
+    guess = next((one for one in holding if wrong.holds(one, is_guess=True)), None)
+    return replace(guess.finding, certain=False) if guess else None
 
 
 POWERS_OF_TEN = (1, -1, 2, -2, 3, -3)
@@ -297,7 +307,7 @@ def other_term(wrong: WrongStep) -> Iterator[Hypothesis]:
         what = f"{_product_text(factors)} {words}."
         finding = Finding(id_, what, wrong.again, wrong.place, hint="")
         numbers = np.where(wrong.wrong, yours + excess, wrong.judged.yours)
-        yield Hypothesis(finding, wrong.with_numbers(numbers, wrong.wrong))
+        yield wrong.of_numbers(finding, numbers, wrong.wrong)
 
 
 def _product_text(factors: Sequence[float]) -> str:

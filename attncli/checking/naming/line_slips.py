@@ -7,7 +7,7 @@ from itertools import takewhile
 
 import numpy as np
 
-from attncli.checking.judging.agreement import NEARLY_ONE, ROUNDED, float_error, is_exact
+from attncli.checking.judging.agreement import ABOUT, NEARLY_ONE, ROUNDED, float_error, is_exact
 from attncli.checking.judging.judged_steps import ALL_THE_SAME, Finding
 from attncli.checking.judging.operands import axis_of_shares
 from attncli.checking.mistakes.mistake import made_by
@@ -45,8 +45,10 @@ def other_divisor(wrong: WrongStep) -> Iterator[Hypothesis]:
         by = f"about {total:.3g}" if total == fitted else short_number(total)
         what = f"{subject} divided by {by}, not by {short_number(right)}."
         finding = Finding(id_, what, wrong.again, wrong.place, hint=hint)
-        numbers = wrong.with_numbers(dividend / total, line) if total * right > 0 else None
-        hypothesis = Hypothesis(finding, numbers, fitted=int(total == fitted))
+        if total * right <= 0:
+            continue
+        fitted_to = int(total == fitted)
+        hypothesis = wrong.of_numbers(finding, dividend / total, line, fitted_to)
         yield hypothesis
         if wrong.holds(hypothesis):
             return  # the third number would be the same one, but for the digits
@@ -66,7 +68,7 @@ def like_another_line(wrong: WrongStep) -> Iterator[Hypothesis]:
     for other in sorted(others, key=off):
         what = f"It holds the numbers of {noun} {wrong.line(axis, other)}."
         finding = Finding(f"{noun}_slip", what, wrong.again, wrong.place)
-        yield Hypothesis(finding, wrong.with_numbers(others[other], wrong.in_line))
+        yield wrong.of_numbers(finding, others[other], wrong.in_line)
 
 
 def misread_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
@@ -94,7 +96,7 @@ def misread_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
             finding = Finding("miscopied_number", what, advice, wrong.place, hint=hint)
             numbers = wrong.judged.yours.copy()
             numbers[tuple(zip(*cells, strict=True))] += change * slopes
-            hypothesis = Hypothesis(finding, wrong.with_numbers(numbers, wrong.in_line), fitted=1)
+            hypothesis = wrong.of_numbers(finding, numbers, wrong.in_line, fitted=1)
             yield hypothesis
             if wrong.holds(hypothesis):
                 break  # more digits are the same number
@@ -242,6 +244,10 @@ def common_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
     simple = (*parts, *(round(middle, digits) for digits in range(4)), middle)
     factor = next((x for x in simple if low <= x <= high), 1.0)
     if 1 / NEARLY_ONE < factor < NEARLY_ONE or low <= 0 <= high:
+        return
+    meant = factor * judged.yours
+    near = ROUNDED * judged.unit + ABOUT * np.abs(meant)
+    if (np.abs(wrong.values - meant) > near)[wrong.shown].any():
         return
     words = parts.get(factor, "twice" if factor == 2 else f"{factor:.4g} times")
     is_near = max(low / high, high / low) < NEARLY_ONE

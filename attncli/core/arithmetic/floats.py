@@ -224,7 +224,6 @@ def outline(shape: Sequence[int], dtype: Any) -> Outline:
 
 
 def _sample(item: Any) -> Any:
-    """Return an array of a single 1 for an array."""
     return np.ones((1,) * item.ndim, item.dtype) if isinstance(item, np.ndarray) else item
 
 

@@ -47,7 +47,6 @@ def keep_within_memory() -> None:
 
 
 def _in_use(kind: str) -> int:
-    """Return how many bytes this process uses, as a kind that Linux counts."""
     used = _read("/proc/self/status", f"{kind}:", 1024)
     return 0 if used == UNKNOWN else used
 

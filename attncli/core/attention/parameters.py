@@ -144,8 +144,6 @@ def factor(text: str, **sizes: int) -> Factor | None:
 
 
 def _in_numbers(formula: Formula, sizes: Mapping[str, int]) -> Formula:
-    """Return an expression with numbers in place of the names of sizes."""
-
     def rule(node: Formula) -> Formula | None:
         word = text_of(node) if isinstance(node, Name) else ""
         return Number(str(sizes[word])) if word in sizes else None

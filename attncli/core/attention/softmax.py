@@ -47,7 +47,6 @@ class Shares(Divide):
             yield self.dividend, Divide(centred, self.divisor)
 
     def _of_sink(self, power: SinkPower, total: Sum, product: Expression) -> Expression:
-        """Return −δ times the share of the sink, e^sink / sum."""
         share = Divide(power, self.divisor)
         return Scale(Hadamard(replace(total, operand=product), share), times=-1.0)
 

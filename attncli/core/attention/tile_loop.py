@@ -151,7 +151,6 @@ class TileLoop:
 
     @property
     def _parts(self) -> int:
-        """The number of tasks for the queries of one head."""
         return -(-self.n // self.tiling.rows)  # rounded up
 
     def _attend(self, task: int) -> None:
@@ -210,7 +209,6 @@ class TileLoop:
         np.divide(result, total, out=result, where=total > 0)
 
     def _shift(self, scores: Array, largest: Array) -> None:
-        """Replace each score by its exponent of e, after subtracting the largest score."""
         # Where every score so far is blocked, −∞ − 0 is −∞, while −∞ − −∞ would be nan.
         scores -= np.where(largest == -np.inf, 0, largest)
         if self.exponent != 1:

@@ -104,7 +104,6 @@ def _first_blocking(mask: Mask, n: int, m: int) -> Array | None:
 
 
 def _outlined_mask(mask: Mask, n: int, m: int) -> Array | None:
-    """Return an outline of `kept`, which takes no memory; None if nothing is blocked."""
     first = _first_blocking(mask, n, m)
     return None if first is None else outline((*first.shape[:2], n, m), float)
 

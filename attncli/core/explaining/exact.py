@@ -116,8 +116,6 @@ class Exact:
         return filled(whole.shape, number)
 
     def _leaves(self, step: Step) -> Array:
-        """Return leaves that compare by exact values, so that equal ones are ties."""
-
         def leaf(at: tuple[int, ...]) -> terms.Leaf:
             number = self.step(step)[at]
             return terms.Leaf(step, at, step.array[at] if number is None else self._near(number))

@@ -284,7 +284,6 @@ class Explainer:
         return Explanation(nodes, sources, reasons, False, value, worked, chosen)
 
     def _unfold(self, term: Term) -> Term:
-        """Return a term in which cells of abbreviating steps are replaced by their own terms."""
         return terms.replaced(term, self.unfolded)
 
     def _unfolded(self, part: Term) -> Term:

@@ -185,7 +185,6 @@ def _together(
 
 
 def _facts(trace: Trace) -> list[Any]:
-    """Return all that is to be the same where the first problem is calculated with others."""
     return [
         (s.name, s.formula, s.axes, s.labels, s.array.shape, s.array.tobytes())
         for every in (*trace.inputs.values(), *trace)

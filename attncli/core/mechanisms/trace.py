@@ -251,7 +251,6 @@ def _equal_steps(trace: Trace) -> Iterator[tuple[str, str, bool]]:
 
 
 def _equal_values(trace: Trace) -> Iterator[tuple[str, str, bool]]:
-    """Yield the same for the steps of the forward pass."""
     for scores in [step for step in trace if step.stem == "scores"]:
         problem, suffix = trace.around(scores).problem, scores.suffix
         layer, before = prefix_of(scores.layer), scores.name

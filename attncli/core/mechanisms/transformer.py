@@ -165,7 +165,6 @@ def _word(tape: Tape, problem: Problem, logits: Step) -> str:
 
 
 def _refuse_outside(places: Sequence[int], size: int) -> None:
-    """Raise a ShapeError for a place that an operand does not have."""
     if max(places) >= size:
         raise ShapeError(places)
 

@@ -156,7 +156,6 @@ def _is_even(rows: Sequence[Words]) -> bool:
 
 
 def _rewritten(rows: Sequence[Words], comma: str) -> list[Words]:
-    """Return rows with another sign for the commas of numbers that are no expressions."""
     return [[(at, w if "(" in w else w.replace(",", comma)) for at, w in row] for row in rows]
 
 

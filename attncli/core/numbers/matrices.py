@@ -95,7 +95,6 @@ def readable(raw: Any) -> Any:
 
 
 def _listed(array: Array) -> list[Any]:
-    """Return an array as lists; floats shorter than Python's own keep their type."""
     if array.ndim == 0 or array.dtype.kind != "f" or array.dtype.itemsize >= 8:
         return array.tolist()  # type: ignore[no-any-return]
     return list(map(_listed, array)) if array.ndim > 1 else list(array)

@@ -128,7 +128,6 @@ class Parser:
         return _negative(left, minus)
 
     def _before_root(self, before: str) -> str:
-        """Return the sign that is omitted in 2√3; 1/2√3 would be ambiguous."""
         (kind, *_), (_, sign, _) = self.tokens[self.at - 1 : self.at + 1]
         return "*" if kind == "number" and sign == "√" and before != "/" else ""
 

@@ -123,7 +123,6 @@ def _lines(text: str) -> Words:
 
 
 def _without_name(text: str) -> str:
-    """Return a text with blanks in place of the `W_q =` before a matrix."""
     name = re.match(r"\s*[^\W\d][\w^{}]*\s*(?::?=|<-)(?=\s*\S)\s*", text)
     return re.sub(r"[^\n]", " ", name[0]) + text[name.end() :] if name else text
 
@@ -332,7 +331,6 @@ def _colon(line: str) -> int:
 
 
 def _cut(lines: Words, ends: Sequence[int]) -> Words:
-    """Return what follows the labels of lines, and the commas after them."""
     return [
         (at + end, re.sub(r"^(\s*),", r"\1 ", line[end:]))
         for (at, line), end in zip(lines, ends, strict=True)

@@ -240,7 +240,6 @@ OPERATIONS = {
 
 
 def _of_angle(name: str) -> Callable[[Any], Any]:
-    """Return a function of floats, and of the exact numbers of sympy."""
     return lambda x: getattr(import_module("math" if isinstance(x, float) else "sympy"), name)(x)
 
 
@@ -360,6 +359,5 @@ def cell_words(path: KeyPath, place: Sequence[int]) -> str:
 
 
 def _cell(path: KeyPath) -> str:
-    """Return the words for a cell of a matrix, or for a key of one number."""
     place = [part for part in path if isinstance(part, int)]
     return cell_words(path[: -len(place)], place) if place else dotted(path)

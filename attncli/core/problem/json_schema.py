@@ -69,7 +69,6 @@ ROWS: Schema = {"type": "array"}
 
 
 def _one_name() -> Iterator[Schema]:
-    """Yield a schema for each key of several names: all but one are left out."""
     for key in KEYS:
         if len(names := names_of(key)) > 1:
             others = ([other for other in names if other != name] for name in names)
@@ -101,7 +100,6 @@ def _inside(key: str, inner: Schema) -> Schema:
 
 
 def _given(*keys: str) -> Schema:
-    """Return the schema of problems that have one of these keys, under any name."""
     schemas = [given(name) for key in keys for name in names_of(key)]
     return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 

@@ -62,7 +62,6 @@ def _listed(raw: Any) -> list[Any]:
 
 
 def _added(raw: Any) -> Iterator[Any]:
-    """Yield those positions that are added before the first layer."""
     for scheme in _listed(raw):
         row = POSITIONS.get(scheme.get("name", "") if isinstance(scheme, Mapping) else scheme)
         if row is not None and row.place == "input":

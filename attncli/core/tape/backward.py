@@ -159,7 +159,6 @@ def _uses_more(expression: Expression, count: int) -> bool:
 
 
 def _distance(array: Array) -> Array:
-    """Return the distance of each number from the next float, about; 0 if it is infinite."""
     finite = np.where(np.isfinite(array), np.abs(array), 0.0)
     return finite * float(np.finfo(array.dtype).eps)
 

@@ -124,7 +124,6 @@ def _decimal(number: Any) -> Decimal:
 
 
 def _work(operation: Expression, result: Array) -> float:
-    """Return about how many multiplications an operation takes: n · d · m for (n, d) by (d, m)."""
     sizes = [array_of(operand).size for operand in getattr(operation, "operands", ())]
     return float(np.prod([float(size) for size in (*sizes, result.size)]) ** 0.5)
 
