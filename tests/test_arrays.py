@@ -420,3 +420,72 @@ def test_two_readings_of_axes_are_said() -> None:
     heads_third = np.ones((2, 5, 2, 4))
     with pytest.raises(attncli.InputError, match=r"exchange the second and the third, as Q\.swap"):
         attncli.Problem(Q=heads_third, K=heads_third, V=heads_third, heads=2)
+
+
+X64 = X.astype(float)
+WEIGHTS = attncli.compute(attncli.Problem(X=X64))["weights"].value
+F16 = np.full(3, 0.1, np.float16)
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [{"loss": 0.3}, {"tokens": np.array(["a", "b"])}, {"loss": F16}, {"run": "run 7"}, {"x": None}],
+    ids=["number", "words", "float16", "text", "nothing"],
+)
+def test_what_means_no_step_does_not_tell_the_type(beside: dict[str, Any]) -> None:
+    problem = attncli.Problem(X=X64)
+    off = attncli.check(problem, {"weights": WEIGHTS + 1e-3, **beside})
+    assert (off.dtype, off.verdict) == ("float64", "wrong")
+    short = WEIGHTS.astype(np.float32).astype(float)
+    right = attncli.check(problem, {"weights": short, **beside})
+    assert (right.dtype, right.verdict) == ("float32", "correct")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name"),
+    [(">f8", "float64"), (">f4", "float32"), (">f2", "float16"), ("g", "float64")],
+)
+def test_the_order_of_bytes_does_not_matter(dtype: str, name: str) -> None:
+    problem = attncli.Problem(X=X64)
+    assert attncli.check(problem, {"weights": WEIGHTS.astype(dtype)}).dtype == name
+    rounded = attncli.check(problem, {"weights": WEIGHTS.round(1).astype(dtype)})
+    assert (rounded.dtype, rounded.verdict) == (name, "wrong")
+
+
+def test_a_query_without_keys_has_no_other_numbers_than_programs_give() -> None:
+    problem = attncli.Problem(X=X64[:3], mask=[[0, 0, 0], [1, 0, 0], [1, 1, 0]])
+    trace = attncli.compute(problem)
+    for name, numbers in (
+        ("weights", [5, -7, 1e9]),
+        ("output", [99, -1e6, 3, 1]),
+        ("Q", [1, 2, 3]),
+    ):
+        value = trace[name].value.copy()
+        value[0] = numbers[: value.shape[-1]] + [0] * (value.shape[-1] - len(numbers))
+        report = attncli.check(problem, {name: value})
+        assert (report.verdict, report.first_wrong_step) == ("wrong", name)
+    mean = np.concatenate([X64[:3].mean(axis=0, keepdims=True), trace.output[1:]])
+    report = attncli.check(problem, {"output": mean})
+    assert (report.verdict, report.apart) == ("correct", {"output": X.shape[-1]})
+
+
+def test_a_step_that_is_nowhere_here_is_not_passed_over() -> None:
+    problem = attncli.Problem(X=X64, online={"tile": 2})
+    shown = {"weights": 2 * WEIGHTS, "output": attncli.compute(problem).output}
+    assert attncli.check(problem, shown).verdict == "incomplete"
+
+
+@pytest.mark.parametrize("name", ["attention_probs", "attn_probs", "probs"])
+def test_names_of_weights_in_programs(name: str) -> None:
+    problem = attncli.Problem(X=X64)
+    assert attncli.check(problem, {name: WEIGHTS}).verdict == "correct"
+    assert attncli.check(problem, {name: 1.5 * WEIGHTS}).first_wrong_step == "weights"
+
+
+def test_no_scores_are_divided_by_a_size_that_the_problem_does_not_have() -> None:
+    problem = attncli.Problem(Q=X64[:, :3], K=X64[:, 3:], V=X64)
+    scores = X64[:, :3] @ X64[:, 3:].T
+    weights = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
+    report = attncli.check(problem, {"weights": weights})
+    assert report.convention is not None
+    assert (report.convention.id, report.convention.also) == ("not_scaled", ())

@@ -14,6 +14,7 @@ import pytest
 
 import attncli
 from attncli.checking.answers import step_names
+from attncli.classroom import name_index
 from attncli.core.errors import InputError
 from attncli.core.numbers.last_place import number_of
 from attncli.core.numbers.parser import NumberError
@@ -277,13 +278,36 @@ def test_a_class_takes_linear_time(
     assert_linear(command, [text_of(before, repeated, after, n) for n in counts], tmp_path)
 
 
-def test_a_hint_is_looked_up_for_some_unknown_students(attn: Attn, tmp_path: Path) -> None:
+def test_a_hint_is_looked_up_for_some_unknown_students(
+    attn: Attn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(name_index, "MAX_COMPARED", 20 * 10)
     (tmp_path / "hw.yaml").write_text("X: [[1]]\n")
-    (tmp_path / "class.csv").write_text("Name\n" + text_of("", "Ann# Lee\n", "", 300))
-    (tmp_path / "a.csv").write_text(text_of('Name,"weights[1,1]"\n', "Anx# Lea,1\n", "", 300))
+    (tmp_path / "class.csv").write_text("Name\n" + text_of("", "Ann# Lee\n", "", 20))
+    (tmp_path / "a.csv").write_text(text_of('Name,"weights[1,1]"\n', "Anx# Lea,1\n", "", 20))
     found = attn("check", "hw.yaml", "a.csv", "--for", "class.csv", "-f", "jsonl", cwd=tmp_path)
-    assert "a.csv:101: this does not tell whose answers it has, perhaps Ann100 Lee" in found.out
-    assert "a.csv:102: this does not tell whose answers it has\\n" in found.out, found.out[-3000:]
+    assert "a.csv:11: this does not tell whose answers it has, perhaps Ann10 Lee" in found.out
+    assert "a.csv:12: this does not tell whose answers it has\\n" in found.out
+
+
+def test_files_that_may_be_of_many_students_take_linear_time(attn: Attn, tmp_path: Path) -> None:
+    """Each is explained once, with ten of the students at most."""
+    (tmp_path / "hw.yaml").write_text("X: [[1]]\n")
+
+    def command(text: str, folder: Path) -> object:
+        count = len(text)
+        rows = (f"Same Name,{number}\n" for number in range(count))
+        (folder / f"{count}.csv").write_text("".join(["Name,ID\n", *rows]))
+        (folder / f"{count}/Same Name").mkdir(parents=True, exist_ok=True)
+        for number in range(count):
+            (folder / f"{count}/Same Name/hw{number}.yaml").write_text("weights: [[1]]\n")
+        flags = ("--for", f"{count}.csv", "-f", "csv")
+        said = attn("check", "hw.yaml", f"{count}", *flags, cwd=folder).out
+        assert "perhaps Same Name (0) or Same Name (1)" in said
+        assert "Same Name (9) or another one" in said
+        return said
+
+    assert_linear(command, ["x" * 20, "x" * 160], tmp_path)
 
 
 @pytest.mark.parametrize("text", ["abs(" * 10_000, "abs(" * 10_000 + "1" + ")" * 10_000])

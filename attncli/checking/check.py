@@ -326,7 +326,7 @@ class AnswerKey:
         with np.errstate(all="ignore"):
             trace = reference.trace
             with located(submission.locate):
-                if dtype := dtype_of(submission.answers, self.marking):
+                if dtype := dtype_of(submission.answers, trace, self.marking):
                     matrices, skipped = read_arrays(submission, trace)
                 else:
                     matrices, skipped = read_submission(submission, trace)
@@ -342,7 +342,6 @@ class AnswerKey:
 
 
 def _in_float64(problem: Problem) -> Problem:
-    """Return the same problem, calculated with every digit where its arrays are of short floats."""
     short = {k: a for k, a in problem.matrices().items() if a.dtype in (np.float16, np.float32)}
     return problem.with_arrays({k: a.astype(float) for k, a in short.items()}) if short else problem
 

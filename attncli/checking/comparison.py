@@ -6,6 +6,7 @@ No number of an array was rounded by hand; all carry the error of a calculation 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -167,7 +168,7 @@ class Comparison(Judge):
         is_whole = np.broadcast_to(np.False_, codes.shape)
         if (blind := self._blind(step, array_of)).any():
             all_off = _distance(step.on_paper(written.values), step.on_paper(step.array))
-            self.apart[step.name] = int((blind & (all_off > limit)).sum())
+            self.apart[step.name] = int((np.isnan(off) & blind & ~(all_off <= limit)).sum())
         is_right = step.from_paper(~(off > limit))
         return _Calculated(step, codes, written, unit, unit, is_whole, self, is_right, _most(off))
 
@@ -203,22 +204,34 @@ class Comparison(Judge):
     ) -> Array:
         """Return how far an array is from numbers of its step, on paper.
 
-        It is nan in empty cells, and in those of queries that see no key in some head: programs
-        give nan there, or the mean of all values, or 0. `value_of` gives the numbers of `masked`.
+        It is nan in empty cells, and where a query sees no key in some head and the array holds
+        nan, or what a finite fill gives, the mean. `value_of` gives the numbers of `masked`.
 
         Raises:
             ValueError: if the array has another shape.
         """
         right, matrix = step.on_paper(numbers), self.matrices[step.name]
-        array, ignored = matrix.texts, self._blind(step, value_of)
+        array, missing = matrix.texts, np.zeros(right.shape, bool)
         is_misplaced = _sizes(array) == _sizes(step.value)  # it was written for some cells alone
         if isinstance(matrix, Written):
             array, is_misplaced = step.on_paper(matrix.values), False
-            ignored = ignored | step.on_paper(matrix.missing)
+            missing = step.on_paper(matrix.missing)
         if is_misplaced or _sizes(array) != _sizes(right):
             raise ValueError(array.shape)
-        off: Array = np.where(ignored, np.nan, _distance(array.reshape(right.shape), right))
-        return off
+        array = array.reshape(right.shape)
+        off, blind = _distance(array, right), self._blind(step, value_of)
+        if blind.any():
+            filled = self._filled.result(step)
+            usual = _distance(array, step.on_paper(filled)) <= self.limit(step, filled)
+            missing = missing | (blind & (np.isnan(array) | usual))
+        return np.where(missing, np.nan, off)
+
+    @cached_property
+    def _filled(self) -> Replay[Array]:
+        """The calculation with equal scores, as a finite fill leaves them where no key is seen."""
+        masked = self.trace["masked"]
+        equal = np.zeros_like(masked.array)
+        return Replay(self.trace, lambda step: equal if step is masked else None)
 
     def explained(self) -> Finding | None:
         """Return the convention, or else the mistake, that gives the first wrong array.
@@ -282,8 +295,9 @@ class Comparison(Judge):
 
     def _blind(self, step: Step, numbers: Callable[[Step], Array]) -> Array:
         """Return which cells of a step, on paper, are of queries that see no key in some head."""
-        masked = self.trace.steps.get("masked")
-        if masked is None or step.trailing[:1] != ("query",):
+        masked, order = self.trace.steps.get("masked"), [*self.trace.steps]
+        is_later = masked is not None and order.index(step.name) > order.index("masked")
+        if masked is None or not is_later or step.trailing[:1] != ("query",):
             return np.zeros((1,) * len(step.axes), bool)
         blind = (numbers(masked) == -np.inf).all(axis=-1, keepdims=True)
         for axis, name in enumerate(LEADING):

@@ -95,7 +95,6 @@ class DrawnMatrix(Record, eq=False):
         return self._without_zero_lines(random, new)
 
     def _without_zero_lines(self, random: Random, new: Array) -> Array:
-        """Return a new matrix; one without zeros for weights with more zero lines than before."""
         if self.is_weight and zero_lines(new) > zero_lines(self.original):
             return draw(random, new.shape, self._others, 0.0)
         return new

@@ -43,6 +43,9 @@ from attncli.reading.document import (
 )
 from attncli.reading.files import is_folder
 
+MAX_LIKELY = 10
+"""Maximum number of students that a message names as those whose a file may be. Chosen."""
+
 
 class Unread(Record):
     """A submission that could not be read, and why; `title` is the problem's, if it is known."""
@@ -194,7 +197,8 @@ class Grading(Record):
         group, perhaps = files
         first, every = group[0], range(len(self.assignment.first.keys))
         name = first.student or first.file
-        answers: dict[int, ReadAnswers] = {n: _untold(one) for one in perhaps for n in one.answers}
+        last = {number: one for one in perhaps for number in one.answers}
+        answers: dict[int, ReadAnswers] = {number: _untold(one) for number, one in last.items()}
         if not first.student:
             answers = dict.fromkeys(every, _untold(first))
         else:
@@ -243,7 +247,9 @@ def _counts(one: ManifestEntry) -> bool:
 def _untold(one: ManifestEntry) -> InputError:
     """Return why the answers in a file are marked for nobody."""
     errors = [error for error in one.answers.values() if isinstance(error, InputError)]
-    perhaps = f", perhaps {' or '.join(map(visible, one.nearest))}" if one.nearest else ""
+    likely = [*map(visible, one.nearest[:MAX_LIKELY])]
+    likely += ["another one"] if len(one.nearest) > MAX_LIKELY else []
+    perhaps = f", perhaps {' or '.join(likely)}" if likely else ""
     message = f"this does not tell whose answers it has{perhaps}"
     hint = "write student: NAME into it, or the name into its row of --manifest FILE.csv"
     return errors[0] if errors else error_at(Place(one.file), message, hint)

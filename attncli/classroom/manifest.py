@@ -36,8 +36,6 @@ OPEN, PASSED_OVER = "open", "passed over"
 
 MAX_PATHS_NAMED = 20
 """Maximum number of passed-over files that a message names; it counts the others."""
-MAX_LIKENED = 100
-"""Maximum number of unknown students of a file whose likely names are looked up. Chosen."""
 
 
 class ManifestEntry(Record, eq=False):
@@ -114,14 +112,12 @@ def _without_answers(
 
 
 def _of_several(one: AnswerFile, course: Course) -> Iterator[ManifestEntry]:
-    unknown = 0
     for part in by_student(course.problems, one.read, Place(one.path)):
         file = f"{one.path}:{part.line}" if part.line else one.path
         rule = f"its line says {visible(part.student)}"
         person = course.roster.find(part.student)
         name = part.student if not course.roster else person.name if person else ""
-        unknown += not name
-        nearest = () if name or unknown > MAX_LIKENED else course.roster.nearest(part.student)
+        nearest = () if name else course.roster.nearest(part.student)
         yield ManifestEntry(name, "", file, rule, part.by_problem, nearest=nearest)
 
 

@@ -34,6 +34,9 @@ MIN_IDENTIFIER = 3
 MAX_WORDS = 50
 """Maximum number of words of a text that may name a student, or of a name. Chosen."""
 
+MAX_COMPARED = 300_000
+"""Maximum number of pairs of an unknown text and a student that are compared: 8 s. Chosen."""
+
 MIN_LIKENESS = 0.5
 """Minimum likeness (of `difflib`) of a text to a name that may be meant."""
 
@@ -148,6 +151,7 @@ class Roster:
             owners |= by_key
         self._index = NameIndex(owners)
         self._sorted = {" ".join(sorted(words_of(one.name))): one.name for one in self.people}
+        self._compared = 0
 
     def __bool__(self) -> bool:
         return bool(self.people)
@@ -165,6 +169,8 @@ class Roster:
     def nearest(self, text: str) -> Sequence[str]:
         """Return the names that share the most words with a text, or the one most like it.
 
+        After `MAX_COMPARED` comparisons there are none.
+
         >>> roster = Roster([Person("Ada Lovelace"), Person("Bo Kim"), Person("Min-jun Kim")])
         >>> [roster.nearest(text) for text in ("Ada", "Lovlace", "kim_hw2", "Zoe")]
         [['Ada Lovelace'], ['Ada Lovelace'], ['Bo Kim', 'Min-jun Kim'], []]
@@ -172,7 +178,8 @@ class Roster:
         from difflib import get_close_matches
 
         words, names = sorted(words_of(text)), self._sorted
-        if len(words) > MAX_WORDS:
+        self._compared += len(names)
+        if len(words) > MAX_WORDS or self._compared > max(MAX_COMPARED, len(names)):
             return ()
         shared = {name: len({*words}.intersection(name.split())) for name in names}
         most = max(shared.values(), default=0)

@@ -117,7 +117,6 @@ def load_each_submission(
 
 
 def _with_step(document: Document) -> Document:
-    """Return a document whose matrix without a key has that of the step in the file's name."""
     step = step_in(Path(document.name).stem) if document.bare else ""
     return renamed(document, "X", step) if step else document
 

@@ -228,7 +228,6 @@ def _after_heading(
 
 
 def _watched(students: Iterable[Marked], statuses: set[int], tally: "Tally") -> Iterator[Marked]:
-    """Yield the students, add exit statuses, and print why a submission could not be read."""
     printed: set[str] = set()  # such as a fault of a table's heading, which all rows share
     for student in students:
         tally.merge(student.tally)

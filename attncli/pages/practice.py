@@ -137,5 +137,4 @@ def _numbers(value: Array, digits: int = 13) -> list[float | None]:
 
 
 def _distances(value: Array) -> list[float | None]:
-    """Return distances with two significant digits, a little larger."""
     return _numbers(np.where(value > agreement.FLOAT_ERROR, np.minimum(value, 1e300) * 1.06, 0), 2)

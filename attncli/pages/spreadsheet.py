@@ -238,7 +238,6 @@ def _replaced(term: Formula, parts: list[list[Formula]]) -> Formula:
 
 
 def _is_atom(part: Formula) -> bool:
-    """Return whether a part of terms is a cell, or must be the same in all."""
     is_function = isinstance(part, tree.Call) and part.function not in WITH_ARRAYS
     return is_function or isinstance(part, Reference | Range | tree.Relation)
 

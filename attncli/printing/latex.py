@@ -97,7 +97,6 @@ def _macros(name: str) -> str:
 
 
 def _macros_for(body: str) -> str:
-    """Return the macros of every document; of a worksheet, also those of worksheets."""
     return _macros("macros") + (_macros("worksheet") if r"\attnname" in body else "")
 
 
@@ -220,7 +219,6 @@ def _named(panel: Panel) -> Iterator[str]:
 
 
 def _matrix(panel: Panel, top: bool) -> str:
-    """Return a matrix with its labels; an open one with the name of its answer."""
     array = _array(panel.matrix, top)
     return rf"\attnanswer{{{mark_of(panel.answer)}}}{{{array}}}" if panel.answer else array
 

@@ -406,7 +406,6 @@ def _style(matrix: Matrix, row: int, column: int) -> str:
 
 
 def _ground(style: str) -> str:
-    """Return the style of what is empty beside a cell: its shade, if it has one."""
     return style if style.startswith("shade") else ""
 
 

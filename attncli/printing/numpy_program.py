@@ -78,7 +78,6 @@ def _literal(array: Array) -> Code:
 
 
 def _stripped(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return a shape without first axes of size 1; two axes stay."""
     return _stripped(shape[1:]) if len(shape) > 2 and shape[0] == 1 else shape
 
 

@@ -229,7 +229,6 @@ def _differs(judged: Compared, numbers: Array, digits: int) -> Array:
 
 
 def _slice_words(step: Step, place: Sequence[int]) -> str:
-    """Return which matrix of a stack this is, such as `head 2`; "" if it is the only one."""
     pairs = zip(step.axes, place, strict=False)
     return ", ".join(f"{axis} {label_text(label_at(step, axis, i))}" for axis, i in pairs)
 

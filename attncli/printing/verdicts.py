@@ -122,7 +122,6 @@ def skipped(keys: Sequence[tuple[str, str]]) -> str:
 
 
 def _skipped_with_hint(report: Report) -> str:
-    """Return which skipped keys may have been meant for a step, with hints; or ""."""
     return skipped([(key, hint) for key, hint in report.skipped if hint])
 
 

@@ -59,7 +59,6 @@ def _word_and_parents(path: KeyPath) -> tuple[str, list[str]]:
 
 
 def _known_forms(parents: list[str]) -> Mapping[str, Form]:
-    """Return the forms of the keys inside others, as far as they are known."""
     if not parents:
         return {key: row.form for key, row in KEYS.items()}
     return KEYS[parents[0]].form.parts() if len(parents) == 1 and parents[0] in KEYS else {}

@@ -341,7 +341,6 @@ def flag_value(key: str, text: str, flag: str) -> Raw:
 
 
 def _refuse_open_keys(document: Document) -> None:
-    """Raise an InputError for all keys of a problem that must have a value."""
     if document.open_keys:
         from attncli.reading.keys_without_value import faults_of
 

@@ -79,7 +79,6 @@ def _word(name: str) -> str:
 
 
 def _key(name: str) -> str:
-    """Return the key of a problem that a name means, without the part of it behind a point."""
     return key_of(OF_LAYER.sub("", _word(name)).partition(".")[0])
 
 

@@ -16,7 +16,7 @@ from attncli.checking.answers.answers import (
     on_paper,
 )
 from attncli.checking.answers.cell_positions import KeyedMatrix
-from attncli.checking.answers.step_names import InputNamed, find_answer
+from attncli.checking.answers.step_names import InputNamed, find_answer, means_step
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import Fault, InputError, NotThere, fail
 from attncli.core.mechanisms.trace import Trace
@@ -37,30 +37,36 @@ TYPED_DIGITS = {"float16": 3, "float32": 5, "float64": 8}
 MAX_HAND_DECIMALS = 6
 """Maximum number of decimals of a number that was worked by hand. Chosen."""
 
+COMMON = ("Q", "K", "V", "scores", "weights", "output")
+"""Names of steps by which a program means an answer, also where the problem has no such step."""
+
 MAX_TYPED = 1_000
 """Maximum number of numbers of an array that people type."""
 
 
-def dtype_of(answers: Mapping[str, Any], marking: Marking) -> str:
+def dtype_of(every: Mapping[str, Any], trace: Trace, marking: Marking) -> str:
     """Return the type of the floats of arrays from a program; "" for other answers.
 
-    Numbers beside such arrays may be lists of them.
+    Numbers beside such arrays may be lists of them. What means no step tells nothing.
     """
+    answers = {word: raw for word, raw in every.items() if means_step(word, trace, raw)} or every
     arrays = {key: _plain(key, raw) for key, raw in answers.items() if _kind(raw)}
     kinds = {_kind(answers[key]) for key in arrays}
     if not arrays or any(_is_handwork(raw) for key, raw in answers.items() if key not in arrays):
         return ""
-    every = [a[np.isfinite(a)] for a in arrays.values()]
-    is_short = all((a.astype("f4") == a).all() for a in every)
-    if kinds == {"float64"} and is_short and any((a != np.round(a)).any() for a in every):
+    numbers = [a[np.isfinite(a)] for a in arrays.values()]
+    is_short = all((a.astype("f4") == a).all() for a in numbers)
+    if kinds == {"float64"} and is_short and any((a != np.round(a)).any() for a in numbers):
         kinds = {"float32"}  # whole numbers do not tell
     return marking.dtype or max(kinds, key=ROUNDOFF.__getitem__)
 
 
 def _kind(raw: Any) -> str:
-    """Return the type of an array's numbers, float64 for whole numbers; "" for no array."""
-    kind = str(getattr(raw, "dtype", "")).rpartition(".")[2]  # torch.float32
-    return kind if kind in ROUNDOFF else "float64" if "int" in kind or kind == "bool" else ""
+    """Return the type of an array's numbers, float64 for whole and longer ones; "" for no array."""
+    dtype = getattr(raw, "dtype", "")
+    kind = str(getattr(dtype, "name", dtype)).rpartition(".")[2]  # torch.float32
+    is_other = "int" in kind or kind in ("bool", np.dtype("g").name)
+    return kind if kind in ROUNDOFF else "float64" if is_other else ""
 
 
 def _is_handwork(raw: Any) -> bool:
@@ -123,6 +129,7 @@ def read_arrays(submission: Submission, trace: Trace) -> tuple[Matrices, Skipped
 def _hint(fault: Fault) -> str:
     """Return the hint for the name of an array; "" for a name that a program has beside steps."""
     is_other = isinstance(fault, NotThere | InputNamed) and not is_slip(fault)
+    is_other &= isinstance(fault, InputNamed) or fault.path[0] not in COMMON
     return "" if is_other else fault.hint
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -60,6 +61,12 @@ def find_answer(word: str, trace: Trace, raw: Any = None) -> Meaning:
     if isinstance(meaning, InputError):
         raise InputError(*meaning.faults)
     return meaning
+
+
+def means_step(word: str, trace: Trace, raw: Any) -> bool:
+    with suppress(InputError):
+        return bool(find_answer(word, trace, raw))
+    return False
 
 
 def is_one_number(raw: Any) -> bool:

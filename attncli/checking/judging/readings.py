@@ -321,7 +321,6 @@ def _in_other_convention(way: Way) -> Iterator[Way]:
 
 
 def _is_whole(one: Written | ShapeMismatch) -> bool:
-    """Return True for a matrix of the right shape of which no row and no column is missing."""
     return isinstance(one, Written) and not any(one.missing.all(axis).any() for axis in (-2, -1))
 
 

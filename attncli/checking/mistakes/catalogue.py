@@ -123,7 +123,8 @@ def _scaled_over(divisor: Callable[[Mapping[str, int]], float]) -> Search:
         node, sizes = made_by(Scale, step), trace.problem.sizes
         if node and step.plain.startswith("scaled"):
             over = divisor({x: sizes.size(x) or 1 for x in ("d_k", "d_model")})
-            yield {step.name: Scale(node.operand, over=over)}, {}
+            if over != 1:  # which changes nothing
+                yield {step.name: Scale(node.operand, over=over)}, {}
 
     return scaled
 

@@ -43,7 +43,6 @@ def _at_once(node: Operation) -> Expression:
 
 
 def _before(state: Step) -> Expression:
-    """Return S_{t−1}, of which decayed_t or S_t is made."""
     fading = made_by(Faded, state) or made_by(Faded, _operands(state)[0])
     return fading.right if fading else _operands(state)[0]
 

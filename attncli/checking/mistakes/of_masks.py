@@ -73,7 +73,6 @@ def with_mask(masked: Masked, keep: Array) -> Masked:
 
 
 def _is_causal(masked: Masked) -> bool:
-    """Return True if a mask keeps the past and blocks the future, however it was written."""
     keep = masked.mask.array if isinstance(masked.mask, Step) else np.zeros((1, 1))
     return np.array_equal(keep, np.tril(np.ones(keep.shape)))
 

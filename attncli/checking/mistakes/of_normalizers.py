@@ -217,7 +217,6 @@ def wrong_key_blocked(step: Step, trace: Trace) -> Changes:
 
 
 def _lengths(step: Step, trace: Trace) -> Iterator[tuple[Array, Array]]:
-    """Yield the numbers of the keys and the number of real ones, for a step with such a mask."""
     real = trace.problem.rules.mask.get("lengths")
     if real is not None and made_by(Masked, step):
         yield np.arange(step.array.shape[-1]), real.reshape(-1, 1, 1, 1)

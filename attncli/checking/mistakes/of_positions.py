@@ -42,7 +42,6 @@ BASES = (10.0, 100.0, 1e3, 1e4, 1e5, 5e5, 1e6)
 def _changed(
     step: Step, trace: Trace, kinds: Any, rule: Callable[[Any], Any], words: Any = EMPTY
 ) -> Changes:
-    """Yield a change of a step, and one of all steps like it, as of queries and of keys."""
     if isinstance(step.operation, kinds):
         like = type(step.operation)
         every = {s.name: rule(s.operation) for s in trace if type(s.operation) is like}

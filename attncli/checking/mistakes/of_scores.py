@@ -85,7 +85,7 @@ def _sizes(letter: str, trace: Trace) -> list[int]:
     every = [sizes[letter]] if letter in sizes else []
     if letter == "d_model" and "d_k" in sizes:
         every.append(sizes["d_k"] * trace.problem.heads)
-    return list(dict.fromkeys(every))
+    return [size for size in dict.fromkeys(every) if size > 1]  # division by 1 changes nothing
 
 
 @mistake("The scores were scaled twice.", "Scale them once: {formula}.")

@@ -52,7 +52,6 @@ def tile_not_rescaled(step: Step, trace: Trace) -> Changes:
 
 
 def _powers(step: Step, stem: str) -> Iterator[ShiftedExp]:
-    """Yield the power of a tile: of its scores, P, or of the maximum before it, `rescale`."""
     if (power := made_by(ShiftedExp, step)) and step.stem == stem:
         yield power
 
@@ -108,7 +107,6 @@ def _largest(power: ShiftedExp) -> RunningMax:
 
 
 def _less(power: ShiftedExp, largest: Expression) -> Exp:
-    """Return a power of scores less another number, which may be smaller than they."""
     return Exp(Subtract(power.operand, Finite(largest)), power.base, power.temperature)
 
 

@@ -257,7 +257,6 @@ def weights_of_other_side(step: Step, trace: Trace) -> Changes:
 
 
 def _worked_out(step: Step) -> Expression:
-    """Return the expression of a step of memory's side, in steps of the other side and inputs."""
     return transform(
         made_of(step), lambda part: _worked_out(part) if part.name.endswith("_memory") else part
     )

@@ -128,7 +128,6 @@ def expression(
 
 
 def _by(work: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a division that gives nan where the divisor is 0."""
     return lambda over, under: work(over, np.where(np.equal(under, 0), np.nan, under))
 
 

@@ -145,7 +145,6 @@ def _rows_of(p: Settings, side: str) -> tuple[tuple[float, ...], ...]:
 
 
 def _check_ids(p: Settings, problem: Any) -> None:
-    """Raise an InputError where `ids` do not fit the tokens, or `sections` the rows of ids."""
     if "ids" in p and p["start"] != (problem.sizes.size("p") or 0):
         raise fail("ids are all positions, so start has no use", "positions", hint="leave it out")
     for side, letter in zip(SIDES, "nm", strict=True):

@@ -98,7 +98,6 @@ def adjust(tape: Tape, scores: Step, rules: Rules) -> Step:
 
 
 def _first_blocking(mask: Mask, n: int, m: int) -> Array | None:
-    """Return what is kept of the first rows of a mask that block a cell; None if there are none."""
     parts = (slice(start, min(start + MASK_ROWS, n)) for start in range(0, n, MASK_ROWS))
     return next((one for part in parts if (one := is_kept(mask, n, m, part)) is not None), None)
 

@@ -323,6 +323,5 @@ class Explainer:
 
 
 def _unfolds(part: Term) -> bool:
-    """Return True for a cell of a step that only abbreviates a longer formula."""
     node = part.step.operation if isinstance(part, Leaf) else None
     return isinstance(node, Operation) and node.unfolds

@@ -262,7 +262,6 @@ def flattened(
 
 
 def _refuse_long(texts: Sequence[str], path: KeyPath) -> None:
-    """Refuse a matrix whose expressions would take seconds to read; each has a bound, too."""
     if max(map(len, texts), default=0) > LONGEST_DECIMAL:
         length = sum(len(text) for text in texts if LONGEST_DECIMAL < len(text) <= MAX_LENGTH)
         if length > MAX_EXPRESSIONS:

@@ -174,7 +174,6 @@ NOT_OF_LATENT = ("qk_norm", "memory_tokens", "kv_heads", "differential")
 
 
 def _without_projections(source: str) -> tuple[Implied, ...]:
-    """Return the sizes that are equal where a matrix of weights is left out."""
     return (
         Implied("heads*halves*d_q", "d_model", unless=("Q", "W_q", "scores")),
         Implied("kv_heads*halves*d_k", source, unless=("K", "W_k", "scores")),

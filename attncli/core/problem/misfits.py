@@ -97,7 +97,6 @@ def _misfits_of_parts(
 
 
 def _tests_of_pairs(kind: Kind, keys: Collection[str], values: Mapping[str, Any]) -> KeyTests:
-    """Yield a test for each key that needs another one; of several layers, each has its own."""
     for key, other in (*COMMON_PAIRS, *(() if values["layers"] else kind.pairs)):
         hint = f"write {other}, or leave out {key}"
         yield key in keys and other not in keys, key, f"{key} has no use without {other}", hint

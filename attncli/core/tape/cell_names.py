@@ -184,8 +184,8 @@ masked: maskedscores scoresmasked logits hookattnscores
 exp: exps exponential exponentials expscores numerator numerators
 sum: sums rowsum rowsums total totals denominator denominators
 weights: a p α alpha alphas weight attention attn attentionweights attnweights attentionmatrix \
-    softmax probabilities softmaxqkt/√dk softmaxqkt softmaxscores softmaxscaled \
-    attentions attnoutputweights hookpattern
+    softmax probabilities softmaxqkt/√dk softmaxqkt softmaxscores softmaxscaled attentions \
+    attnoutputweights hookpattern probs attentionprobs attnprobs
 context: c z contexts contextvector contextvectors headoutputs av hookz
 H: h annotations states encoderstates hiddenstates
 concat: z concatenated concatenation concatheads headsconcatenated
