@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
-from itertools import product
+from itertools import dropwhile, product
 
 import numpy as np
 
@@ -220,10 +220,10 @@ class Comparison(Judge):
             raise ValueError(array.shape)
         array = array.reshape(right.shape)
         off, blind = _distance(array, right), self._blind(step, value_of)
-        if blind.any():
+        missing = missing | (blind & np.isnan(array))
+        if (blind & ~missing & (off > 0)).any():
             filled = self._filled.result(step)
-            usual = _distance(array, step.on_paper(filled)) <= self.limit(step, filled)
-            missing = missing | (blind & (np.isnan(array) | usual))
+            missing |= blind & (_distance(array, step.on_paper(filled)) <= self.limit(step, filled))
         return np.where(missing, np.nan, off)
 
     @cached_property
@@ -295,9 +295,10 @@ class Comparison(Judge):
 
     def _blind(self, step: Step, numbers: Callable[[Step], Array]) -> Array:
         """Return which cells of a step, on paper, are of queries that see no key in some head."""
-        masked, order = self.trace.steps.get("masked"), [*self.trace.steps]
-        is_later = masked is not None and order.index(step.name) > order.index("masked")
-        if masked is None or not is_later or step.trailing[:1] != ("query",):
+        masked = self.trace.steps.get("masked")
+        later = dropwhile(lambda name: name != "masked", self.trace.steps)
+        is_row = step.trailing[:1] == ("query",) and step is not masked
+        if masked is None or not is_row or step.name not in later:
             return np.zeros((1,) * len(step.axes), bool)
         blind = (numbers(masked) == -np.inf).all(axis=-1, keepdims=True)
         for axis, name in enumerate(LEADING):

@@ -106,7 +106,7 @@ class NameIndex(Generic[Owner]):
 
     def matches(self, words: Sequence[str]) -> dict[Span, Set[Owner]]:
         """Return the matches in the words of a text: their places, and who have the names."""
-        spans = combinations(range(len(words) + 1 if len(words) <= MAX_WORDS else 0), 2)
+        spans = combinations(range(len(words) + 1), 2) if len(words) <= MAX_WORDS else ()
         names = {span: "".join(words[slice(*span)]) for span in spans}
         known = [span for span, name in names.items() if name in self._owners]
         longest = [one for one in known if not any(_is_inside(one, other) for other in known)]

@@ -96,11 +96,14 @@ class ClassColumns:
         if unknown := [head for head in known.headings if folded_heading(head) not in folded]:
             hint = did_you_mean(unknown[0], map(visible, self.heads))
             raise InputError(self._fault(f"no column is headed {visible(unknown[0])}", hint))
-        own: dict[str, str] = {}  # of "S[1,1]" and "Points - S[1,1]", the heading of the answers
+        shortest: dict[str, str] = {}  # of the headings of a cell: S[1,1], not "Points - S[1,1]"
         for n, key in keys[top].items():
-            own[key] = min(own.get(key, self.heads[n]), self.heads[n], key=len)
-        is_about = {n for n, key in keys[top].items() if own[key] in self.heads[n] != own[key]}
-        self.keys = {n: key for n, key in keys[top].items() if n not in is_about}
+            shortest[key] = min(shortest.get(key, self.heads[n]), self.heads[n], key=len)
+        self.keys = {
+            n: key
+            for n, key in keys[top].items()
+            if shortest[key] == self.heads[n] or shortest[key] not in self.heads[n]
+        }
         others = [n for n in range(len(self.heads)) if n not in keys[top]]
         self.others = {n: visible(" ".join(self.heads[n].split())) for n in others}
         self.students = self._student_columns()

@@ -17,7 +17,7 @@ from attncli.checking.answers.cell_positions import (
     labels_of_cells,
     texts_in_place,
 )
-from attncli.checking.answers.step_names import At, InputNamed, find_answer, is_one_number
+from attncli.checking.answers.step_names import At, InputNamed, find_answer, is_one_number, is_slip
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import Fault, InputError, NotThere, collected, fail, located, refuse
 from attncli.core.mechanisms.trace import Trace
@@ -30,7 +30,7 @@ from attncli.core.numbers.written import BLANK_CELLS, cell_words, decimal_of, sh
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import HEADS_AFTER_TOKENS
 from attncli.core.tape.step import Step
-from attncli.core.text.strings import MIN_OF_SHORT, near_words, regex, visible
+from attncli.core.text.strings import regex, visible
 from attncli.reading.document import KEYS_BESIDE_STEPS, Submission
 
 LIKE_BLOCKED = -999.0
@@ -232,12 +232,6 @@ def _hint(fault: Fault, raw: Any, trace: Trace) -> str:
         return fault.hint
     is_prose = np.prod(shape) == 1 and len(str(fault.path[0]).split()) > 1
     return WHICH_STEP if len(shape) > 1 and not is_prose else ""
-
-
-def is_slip(fault: Fault) -> bool:
-    """Return True for a name that is so like one of a step that no other word is likely."""
-    nearest = getattr(fault, "nearest", "")
-    return bool(nearest and near_words(str(fault.path[0]), [nearest], MIN_OF_SHORT))
 
 
 def shape_of(raw: Any) -> Shape:

@@ -7,16 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.answers.answers import (
-    Matrices,
-    ShapeMismatch,
-    Skipped,
-    Written,
-    is_slip,
-    on_paper,
-)
+from attncli.checking.answers.answers import Matrices, ShapeMismatch, Skipped, Written, on_paper
 from attncli.checking.answers.cell_positions import KeyedMatrix
-from attncli.checking.answers.step_names import InputNamed, find_answer, means_step
+from attncli.checking.answers.step_names import InputNamed, find_answer, is_slip, means_step
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import Fault, InputError, NotThere, fail
 from attncli.core.mechanisms.trace import Trace
@@ -37,7 +30,7 @@ TYPED_DIGITS = {"float16": 3, "float32": 5, "float64": 8}
 MAX_HAND_DECIMALS = 6
 """Maximum number of decimals of a number that was worked by hand. Chosen."""
 
-COMMON = ("Q", "K", "V", "scores", "weights", "output")
+COMMON_STEPS = ("Q", "K", "V", "scores", "weights", "output")
 """Names of steps by which a program means an answer, also where the problem has no such step."""
 
 MAX_TYPED = 1_000
@@ -47,8 +40,10 @@ MAX_TYPED = 1_000
 def dtype_of(every: Mapping[str, Any], trace: Trace, marking: Marking) -> str:
     """Return the type of the floats of arrays from a program; "" for other answers.
 
-    Numbers beside such arrays may be lists of them. What means no step tells nothing.
+    Numbers beside such arrays may be lists of them. Keys that mean no step do not count.
     """
+    if not any(map(_kind, every.values())):
+        return ""
     answers = {word: raw for word, raw in every.items() if means_step(word, trace, raw)} or every
     arrays = {key: _plain(key, raw) for key, raw in answers.items() if _kind(raw)}
     kinds = {_kind(answers[key]) for key in arrays}
@@ -128,9 +123,9 @@ def read_arrays(submission: Submission, trace: Trace) -> tuple[Matrices, Skipped
 
 def _hint(fault: Fault) -> str:
     """Return the hint for the name of an array; "" for a name that a program has beside steps."""
-    is_other = isinstance(fault, NotThere | InputNamed) and not is_slip(fault)
-    is_other &= isinstance(fault, InputNamed) or fault.path[0] not in COMMON
-    return "" if is_other else fault.hint
+    is_answer = fault.path[0] in COMMON_STEPS or is_slip(fault)
+    is_other = isinstance(fault, NotThere) and not is_answer
+    return "" if is_other or isinstance(fault, InputNamed) else fault.hint
 
 
 def _of_step(

@@ -19,7 +19,7 @@ from attncli.core.records import replace
 from attncli.core.tape.cell_names import LETTERS, meant
 from attncli.core.tape.find_cells import MOST_LISTED, find_cells, several_meant
 from attncli.core.tape.step import Step
-from attncli.core.text.strings import regex, visible
+from attncli.core.text.strings import MIN_OF_SHORT, near_words, regex, visible
 
 MAX_UNKNOWN = 1_000
 """Maximum number of keys of a submission that mean no step; each takes 3 ms to look up. Chosen."""
@@ -67,6 +67,12 @@ def means_step(word: str, trace: Trace, raw: Any) -> bool:
     with suppress(InputError):
         return bool(find_answer(word, trace, raw))
     return False
+
+
+def is_slip(fault: Fault) -> bool:
+    """Return True for a name that is so like one of a step that no other word is likely."""
+    nearest = getattr(fault, "nearest", "")
+    return bool(nearest and near_words(str(fault.path[0]), [nearest], MIN_OF_SHORT))
 
 
 def is_one_number(raw: Any) -> bool:

@@ -103,7 +103,7 @@ MAX_COINCIDENCE = 0.01
 """Maximum expected number of random wrong steps that an explanation would fit, if it is to be
 reported without "perhaps". Chosen; tests/test_naming.py counts such claims about random numbers."""
 
-ABOUT = 0.1
+MAX_ABOUT = 0.1
 """Maximum share by which a number may be off what a sentence says that it is about. Chosen."""
 
 NEARLY_ONE = 1.02

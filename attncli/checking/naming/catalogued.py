@@ -231,11 +231,9 @@ def _explained(wrong: WrongStep, mistake: MistakeInStep) -> Explained | None:
             return None
         expected = ranges
     if not is_worked:
-        ways = (one.changed(step, change) for one in operands.rounded)
-        worked = (broadcast_to_step(one, step) for one in (result, *ways))
-        is_worked = any(
-            bool(wrong.fits(one)[wrong.wrong].all()) for one in worked if one is not None
-        )
+        ways = (broadcast_to_step(one.changed(step, change), step) for one in operands.rounded)
+        tried = (wrong.fits(one) for one in (numbers, *ways) if one is not None)
+        is_worked = any(bool(fits[wrong.wrong].all()) for fits in tried)
     is_seen = _is_seen_elsewhere(judge, step, change)
     if is_seen is False:
         return None

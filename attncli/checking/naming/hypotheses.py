@@ -35,7 +35,7 @@ class Hypothesis(Record, eq=False):
     expected: Values | None = None  # the values of the step; None for those that follow
     written: Array | None = None  # the numbers without the slip; None for what is written
     unit: Array | None = None  # the units in the last place of `written`
-    guess: Interval | None = None  # what it is without a margin for the hidden steps
+    guess: Interval | None = None  # `expected` without a margin for the hidden steps
     fitted: int = 0  # number of cells that it was fitted to, which are no evidence
     is_fact: bool = False  # True if it states only what can be seen
 
@@ -88,9 +88,8 @@ class WrongStep:
         guess = Interval(np.where(cells, low, ends.low), np.where(cells, high, ends.high))
         return Hypothesis(finding, ends, guess=guess, fitted=fitted)
 
-    def holds(self, one: Hypothesis, is_guess: bool = False) -> bool:
-        expected = one.guess or one.expected if is_guess else one.expected
-        return bool(self.fits(expected, one.written, one.unit).all())
+    def holds(self, hypothesis: Hypothesis) -> bool:
+        return bool(self.fits(hypothesis.expected, hypothesis.written, hypothesis.unit).all())
 
     def fits(
         self, expected: Values | None, written: Array | None = None, unit: Array | None = None
@@ -231,8 +230,10 @@ def explained_by(wrong: WrongStep, search: SlipSearch) -> Finding | None:
     is_only = len({one.finding.what for one in holding}) == 1
     if first.is_fact or (is_only and wrong.chance(first, len(tried)) <= MAX_COINCIDENCE):
         return first.finding
-    guess = next((one for one in holding if wrong.holds(one, is_guess=True)), None)
-    return replace(guess.finding, certain=False) if guess else None
+    for one in holding:  # a guess must hold without the margin
+        if one.guess is None or wrong.holds(replace(one, expected=one.guess)):
+            return replace(one.finding, certain=False)
+    return None
 
 
 POWERS_OF_TEN = (1, -1, 2, -2, 3, -3)

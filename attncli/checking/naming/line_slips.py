@@ -7,7 +7,7 @@ from itertools import takewhile
 
 import numpy as np
 
-from attncli.checking.judging.agreement import ABOUT, NEARLY_ONE, ROUNDED, float_error, is_exact
+from attncli.checking.judging.agreement import MAX_ABOUT, NEARLY_ONE, ROUNDED, float_error, is_exact
 from attncli.checking.judging.judged_steps import ALL_THE_SAME, Finding
 from attncli.checking.judging.operands import axis_of_shares
 from attncli.checking.mistakes.mistake import made_by
@@ -246,7 +246,7 @@ def common_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
     if 1 / NEARLY_ONE < factor < NEARLY_ONE or low <= 0 <= high:
         return
     meant = factor * judged.yours
-    near = ROUNDED * judged.unit + ABOUT * np.abs(meant)
+    near = ROUNDED * judged.unit + MAX_ABOUT * np.abs(meant)
     if (np.abs(wrong.values - meant) > near)[wrong.shown].any():
         return
     words = parts.get(factor, "twice" if factor == 2 else f"{factor:.4g} times")

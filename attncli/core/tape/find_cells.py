@@ -25,7 +25,7 @@ MOST_LISTED = 12
 HEAD = regex(r"(?P<name>.*?)(?<![\s_])[\s_]*+(?:head[\s_]*+)?(?P<head>\d{1,4})", re.IGNORECASE)
 """A step with the number of a head behind it: `Q_2`, `weights head 2`."""
 
-ROW = regex(r"([a-zA-Z])(\d{1,4})")
+ROW_NAME = regex(r"([a-zA-Z])(\d{1,4})")
 """The letter of a row and its number: `q1` for q_1."""
 
 TRANSPOSED = regex(r"(?P<name>.+?)(?<!\s)\s*+(?:ᵀ|\^\{?(?:T|ᵀ|\\top|⊤)\}?|\.T|(?<=[A-Z])_?T)")
@@ -99,9 +99,9 @@ class _Reader(Record):
         if step is None and (of_head := self.of_head(base)):
             step, head = of_head
             groups = [f"head {head}", *groups]
-        if step is None and (of_row := ROW.fullmatch(name)) and of_row[1].islower():
+        if step is None and (letter := ROW_NAME.fullmatch(name)) and letter[1].islower():
             with suppress(InputError):
-                return self.read(f"{of_row[1]}_{of_row[2]}")
+                return self.read(f"{letter[1]}_{letter[2]}")
         if step is None:
             raise no_row or self.unknown(base, name)
         return replace(_cells(step, groups, name), is_transposed=is_transposed)
@@ -366,7 +366,7 @@ def _likely_names(name: str, reader: _Reader) -> Iterator[tuple[str, str]]:
     scores[2, 1] here, and weights[1, 0, 2] is weights[head 2][1, 3].
     """
     base, bracket, rest = (part.strip() for part in name.partition("["))
-    if row := ROW.fullmatch(name):
+    if row := ROW_NAME.fullmatch(name):
         yield f"{row[1].lower()}_{row[2]}", " for a row"
     if not bracket or not reader.accepts(base):
         return
