@@ -19,7 +19,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
-RECORDED = Path(__file__).parent.parent / "tests" / "recorded" / "counts.jsonl"
+RECORDED = Path(__file__).parent.parent / "tests" / "data" / "recorded" / "counts.jsonl"
 TOKENS = 5
 
 Keys = dict[str, Any]

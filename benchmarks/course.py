@@ -10,7 +10,7 @@ not list the file as open; and lost if the student is not in the grade book, or 
 manifest. What not even a person could tell (`unclear`) has to be open. Then the manifest is
 corrected as by a teacher, who knows whose the open files are, and which were handed in before
 others, and all points have to be equal. With `--record` a course of eight students is written for
-tests/test_course.py, with what is said of it.
+tests/classroom/test_owners_in_a_course.py, with what is said of it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from benchmarks.surveys.course import survey
 from benchmarks.surveys.course_layouts import LAYOUTS, WRITERS, write_layout
 from benchmarks.surveys.course_students import make_course, write_course
-from tests.test_course import COURSE
+from tests.classroom.test_owners_in_a_course import COURSE
 
 
 def process(*arguments: str, cwd: Path) -> Any:

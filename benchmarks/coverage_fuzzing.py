@@ -3,7 +3,7 @@
 Run `python benchmarks/coverage_fuzzing.py READER [MINUTES] [FOLDER]` where attncli and its extra
 `fuzz` are installed; READER is one of those below. What makes a reader raise anything but an
 `InputError`, calculate for more than two seconds or take more than 500 MB is written to FOLDER, and
-belongs, made small, into `tests/corpus/`.
+belongs, made small, into `tests/data/corpus/`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,11 @@ with atheris.instrument_imports(include=["attncli", "yaml"]):
     from attncli.reading.read import read_bytes
 
 ROOT = Path(__file__).parent.parent
-SEEDS = [ROOT / "sample_inputs", ROOT / "tests" / "errors", ROOT / "tests" / "corpus"]
+SEEDS = [
+    ROOT / "sample_inputs",
+    ROOT / "tests" / "data" / "errors",
+    ROOT / "tests" / "data" / "corpus",
+]
 EMPTY = Path(tempfile.mkdtemp())
 SECONDS, HANG = 2.0, 120
 """Of calculating, which a busy machine does not make longer; and of waiting, whatever for."""

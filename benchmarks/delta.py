@@ -21,7 +21,7 @@ from onnx.backend.test.case.node import linear_attention
 from onnx.reference.ops import op_linear_attention
 from transformers.models.qwen3_next import modeling_qwen3_next
 
-RECORDED = Path(__file__).parent.parent / "tests" / "recorded"
+RECORDED = Path(__file__).parent.parent / "tests" / "data" / "recorded"
 NODE_TESTS = RECORDED / "delta_onnx_node_tests.npz"
 
 HEADS = ((1, 1), (2, 2), (4, 2), (4, 1))

@@ -17,7 +17,7 @@ import torch
 from transformers.models.diffllama import DiffLlamaConfig
 from transformers.models.diffllama.modeling_diffllama import DiffLlamaAttention
 
-RECORDED = Path(__file__).parent.parent / "tests" / "recorded" / "diffllama.jsonl"
+RECORDED = Path(__file__).parent.parent / "tests" / "data" / "recorded" / "diffllama.jsonl"
 SIZES = ((1, 1, 2), (2, 2, 2), (2, 1, 4), (4, 2, 2), (3, 3, 1), (4, 1, 3))
 """The heads of queries, those of keys and values, and the features of half a head."""
 

@@ -4,8 +4,9 @@
 
 It runs the Python blocks of `docs/from-pytorch.md`, which needs these libraries: `pip install
 'attncli[peers]'`.
-What they save is written to `tests/dumps`, and the table of conventions into the page. An entry
-of the table is the only one of several readings with which `attn` gives the numbers of the library.
+What they save is written to `tests/data/dumps`, and the table of conventions into the page. An
+entry of the table is the only one of several readings with which `attn` gives the numbers of the
+library.
 """
 
 from __future__ import annotations
@@ -20,7 +21,16 @@ from typing import Any
 import numpy as np
 
 import attncli
-from tests.library_numbers import DUMPS, END, PAGE, START, TABLE, bound, differences, problems
+from tests.support.library_numbers import (
+    DUMPS,
+    END,
+    PAGE,
+    START,
+    TABLE,
+    bound,
+    differences,
+    problems,
+)
 
 Words = dict[str, str]
 

@@ -7,7 +7,7 @@ within the error bound of the sums that lead to the number; of an *unknown* numb
 infinite, as after a division by a sum that cancels; *refused* is one of which a number is beyond a
 float, or which has a vector without a direction or a sum of 0. Anything else is *wrong*: it is
 printed, and the exit status is 1. With `--record` 40 problems of each size are written for
-tests/test_exactness.py, with the right numbers and their bounds.
+tests/mechanisms/test_random_problems.py, with the right numbers and their bounds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.surveys.random_problems import Outcome, outcome, recorded  # noqa: E402 - after the path
-from tests.test_exactness import PROBLEMS  # noqa: E402
+from tests.mechanisms.test_random_problems import PROBLEMS  # noqa: E402
 
 SEEDS_PER_TASK = 250
 RECORDED = 40

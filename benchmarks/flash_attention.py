@@ -16,7 +16,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
-RECORDED = Path(__file__).parent.parent / "tests" / "recorded" / "flash_attention.jsonl"
+RECORDED = Path(__file__).parent.parent / "tests" / "data" / "recorded" / "flash_attention.jsonl"
 CASES = (
     *((4, 4, 1, 1, 2, "causal"), (4, 4, 1, 1, 2, ""), (3, 7, 1, 1, 3, "")),
     *((5, 5, 2, 2, 2, "causal"), (4, 6, 4, 2, 2, ""), (2, 9, 2, 1, 4, "matrix")),

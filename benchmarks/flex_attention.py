@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-RECORDED = Path(__file__).parent.parent / "tests" / "recorded" / "flex_attention.jsonl"
+RECORDED = Path(__file__).parent.parent / "tests" / "data" / "recorded" / "flex_attention.jsonl"
 TOKENS, HEADS, SIZE = 7, 4, 3
 DOCUMENT = [0, 0, 0, 1, 1, 2, 2]
 OF_TOKENS = torch.tensor(DOCUMENT)

@@ -4,7 +4,7 @@ Run `python benchmarks/fuzzing.py [--minutes N] [--examples N] [--seed N] [--out
 environment for development; with `--mutated`, whole samples and right answers with a few changes
 are tried, with every command. A file that leads to a traceback, an exit status other than 0, 1 and
 2, more than two seconds of calculating or more than 500 MB is kept in FOLDER; small, it belongs
-into `tests/corpus/`.
+into `tests/data/corpus/`.
 """
 
 from __future__ import annotations
@@ -127,10 +127,10 @@ def record() -> None:
         json.dumps([{name: data.decode("latin-1") for name, data in files.items()}, arguments])
         for files, arguments in calls
     ]
-    path = ROOT / "tests" / "recorded" / "mutated_files.jsonl"
+    path = ROOT / "tests" / "data" / "recorded" / "mutated_files.jsonl"
     path.write_text("\n".join(mutated) + "\n", encoding="utf-8")
     text = "\n".join(dict.fromkeys(lines)) + "\n"
-    (ROOT / "tests" / "recorded" / "made_files.jsonl").write_text(text, encoding="utf-8")
+    (ROOT / "tests" / "data" / "recorded" / "made_files.jsonl").write_text(text, encoding="utf-8")
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ import torch
 from transformers.models.qwen3_next import Qwen3NextConfig
 from transformers.models.qwen3_next.modeling_qwen3_next import Qwen3NextAttention
 
-RECORDED = Path(__file__).parent.parent / "tests" / "recorded" / "qwen3_next.jsonl"
+RECORDED = Path(__file__).parent.parent / "tests" / "data" / "recorded" / "qwen3_next.jsonl"
 SIZES = ((1, 1, 2), (2, 2, 3), (4, 2, 2), (4, 1, 1), (3, 3, 2), (2, 1, 4))
 """The heads of queries, those of keys and values, and the features of one."""
 

@@ -16,7 +16,7 @@ from math import log
 from pathlib import Path
 from typing import Any
 
-RECORDED = Path(__file__).parent.parent / "tests" / "recorded" / "deepseek_v3.jsonl"
+RECORDED = Path(__file__).parent.parent / "tests" / "data" / "recorded" / "deepseek_v3.jsonl"
 SIZES = ((1, 2, 2, 2), (2, 2, 4, 1), (3, 1, 2, 3), (2, 3, 6, 2))
 """The heads, d_h, d_r and d_v of a problem."""
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import attncli
-from tests.test_page_in_browser import seen
+from tests.whole.test_page_in_browser import seen
 
 CASES = (
     ("6 tokens × 8 features, 2 heads", 6, 8, 2, 16),

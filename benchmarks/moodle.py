@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import attncli
 from benchmarks.surveys.moodle import survey, told_of_mistakes
 from tests.conftest import SAMPLES
-from tests.moodle_quiz import judges_of_all, quiz_of
+from tests.support.moodle_quiz import judges_of_all, quiz_of
 
 
 def main() -> None:

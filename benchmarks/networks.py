@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-RECORDED = Path(__file__).parent.parent / "tests" / "recorded" / "torch_networks.jsonl"
+RECORDED = Path(__file__).parent.parent / "tests" / "data" / "recorded" / "torch_networks.jsonl"
 
 GATES = {"lstm": ("_i", "_f", "_g", "_o"), "gru": ("_r", "_z", "_n"), "rnn": ("",)}
 """The gates of each module in the order of its weights."""

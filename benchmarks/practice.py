@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import attncli
 from benchmarks.surveys.practice import survey, survey_of_mistakes
-from tests.practice_page import TYPED, Page, said_by_check
+from tests.support.practice_page import TYPED, Page, said_by_check
 
 
 def shown(title: str, found: tuple[Counter[str], list[str]]) -> int:
@@ -40,7 +40,7 @@ def main(count: int = 2000, seed: int = 1) -> None:
 
 
 def record(count: int = 150, mistakes: int = 25, seed: int = 6) -> None:
-    """Write what is typed in small surveys, and what is said of it, for tests/test_practice.py."""
+    """Write what is typed in small surveys, and what is said of it, for its test."""
     lines: list[str] = []
     says = Page.says
 

@@ -42,7 +42,7 @@ def commands() -> list[list[str]]:
     """Return the commands to compare, with paths relative to the repository."""
     samples = sorted(p for p in (ROOT / "sample_inputs").iterdir() if p.is_file())
     problems = [str(p.relative_to(ROOT)) for p in samples]
-    wrong = [str(p.relative_to(ROOT)) for p in sorted((ROOT / "tests/errors").iterdir())]
+    wrong = [str(p.relative_to(ROOT)) for p in sorted((ROOT / "tests/data/errors").iterdir())]
     answers = [str(p.relative_to(ROOT)) for p in sorted((ROOT / "sample_inputs/answers").iterdir())]
     pages = ("table", "json", "yaml", "csv", "tidy", "markdown", "latex", "html", "npz")
     found = [["compute", problem, "-f", form] for problem in problems for form in pages]

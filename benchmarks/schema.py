@@ -20,7 +20,7 @@ from attncli.reading.load import csv_options
 from attncli.reading.read import read
 from benchmarks.surveys.made_files import NUMBERS, SMALL, Made, files, problems
 from tests.conftest import SAMPLES
-from tests.test_schema import Comparison, typed
+from tests.reading.test_json_schema import Comparison, typed
 
 SCALARS = st.sampled_from(
     [

@@ -4,7 +4,8 @@ Run `python benchmarks/startup.py [ROUNDS] [CHECKOUT...]`, by default 31 rounds 
 Whole processes run in turn; the ratios are to `python -c "import numpy, yaml"`, beside the largest
 that they should be. Below follow, for each command, the modules that it imports and that process
 does not, the longest first (`python -X importtime`, the least of some runs), so that a slower
-start points at its module. `tests/test_startup.py` holds what each command imports.
+start points at its module. `tests/house/test_what_commands_import.py` holds what each command
+imports.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -27,8 +28,12 @@ import pytest
 import yaml
 
 from attncli.cli.main import run
+from tests.support.tools import TOOLS, is_here, required_and_missing
 
 ROOT = Path(__file__).parent.parent
+DATA = ROOT / "tests" / "data"
+WHOLE = ROOT / "tests" / "whole"
+LEFT_OUT = "this machine has no "
 PROGRAM = (sys.executable, "-m", "attncli")
 SAMPLES = ROOT / "sample_inputs"
 SAMPLE_FILES = sorted(p for p in SAMPLES.iterdir() if p.is_file())
@@ -75,12 +80,12 @@ NOT_INHERITED = (
 
 
 def table(subject: str, name: str) -> Any:
-    """Return what `tests/cases` has under a name, in the file of a subject."""
+    """Return what `tests/data/cases` has under a name, in the file of a subject."""
     return tables(subject)[name]
 
 
 def cases(subject: str, name: str, **options: Any) -> pytest.MarkDecorator:
-    """Run a test with each row of a table of `tests/cases`; its keys are the test's arguments."""
+    """Run a test with each row of a table of `data/cases`; its keys are the test's arguments."""
     rows = table(subject, name)
     values = [tuple(row.values()) for row in rows]
     return pytest.mark.parametrize(tuple(rows[0]), values, **options)
@@ -91,7 +96,7 @@ def made_files(*kinds: str) -> Iterator[tuple[str, bytes]]:
 
     `python benchmarks/fuzzing.py --record` has made them; it tries thousands.
     """
-    text = (Path(__file__).parent / "recorded" / "made_files.jsonl").read_text(encoding="utf-8")
+    text = (DATA / "recorded" / "made_files.jsonl").read_text(encoding="utf-8")
     for line in text.splitlines():
         kind, suffix, data = json.loads(line)
         if kind in kinds:
@@ -101,7 +106,7 @@ def made_files(*kinds: str) -> Iterator[tuple[str, bytes]]:
 @cache
 def tables(subject: str) -> dict[str, Any]:
     """Return all tables of a subject, by name."""
-    text = (Path(__file__).parent / "cases" / f"{subject}.yaml").read_text(encoding="utf-8")
+    text = (DATA / "cases" / f"{subject}.yaml").read_text(encoding="utf-8")
     named: dict[str, Any] = yaml.load(text, yaml.CSafeLoader)
     return named
 
@@ -229,13 +234,36 @@ def _result(status: int, out: str, err: str) -> Result:
     return Result(status, out, err)
 
 
+def pytest_configure() -> None:
+    """Refuse a run that lacks a tool that it must have.
+
+    Raises:
+        pytest.UsageError: where `ATTN_REQUIRE` names a tool that is not here.
+    """
+    if missing := required_and_missing():
+        raise pytest.UsageError(f"ATTN_REQUIRE: not here: {', '.join(missing)}")
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Count what needs a tool, and all of `tests/whole`, to the whole check."""
+    for item in items:
+        needed = [tool for mark in item.iter_markers("needs") for tool in mark.args]
+        if needed or WHOLE in item.path.parents:
+            item.add_marker("whole")
+        for tool in needed:
+            assert tool in TOOLS, tool
+            if not is_here(tool):
+                item.add_marker(pytest.mark.skip(reason=f"{LEFT_OUT}{tool}"))
+
+
 def pytest_collection_finish() -> None:
     """Let the collector of garbage pass over thousands of tests: a tenth of the suite's time."""
     gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Print what tests measured, from whichever process they ran in."""
+    """Print what tests measured, in whichever process, and what was left out for want of a tool."""
     measured = [
         f"{name}: {value}"
         for report in terminalreporter.stats.get("passed", [])
@@ -244,3 +272,8 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     if measured:
         terminalreporter.section("measured")
         terminalreporter.write_line("\n".join(measured))
+    skipped = [str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])]
+    missing = Counter(tool for text in skipped for tool in TOOLS if f"{LEFT_OUT}{tool}'" in text)
+    if missing:
+        counts = ", ".join(f"{tool} ({count} tests)" for tool, count in missing.most_common())
+        terminalreporter.write_line(f"left out, as these are not here: {counts}")

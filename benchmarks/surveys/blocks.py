@@ -12,7 +12,7 @@ import sys
 from random import Random
 from typing import Any
 
-from tests.test_transformer_numbers import LINES, reasons, wrong_derivatives
+from tests.mechanisms.test_transformer_numbers import LINES, reasons, wrong_derivatives
 
 Keys = dict[str, Any]
 
@@ -212,7 +212,7 @@ def upstream_of(seed: int, keys: Keys) -> Any:
 
 
 RECORDED = (106, *range(35), 55, 72)
-"""Seeds of the problems of tests/test_transformer_numbers.py, which together have every key."""
+"""Seeds of the problems that tests compare, which together have every key."""
 
 
 def compare(count: int) -> None:

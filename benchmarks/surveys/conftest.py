@@ -1,4 +1,4 @@
-"""`--record` keeps a sample of the submissions that each survey judges, for `tests/submissions`."""
+"""`--record` keeps a sample of the submissions that each survey judges, for the suite."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 from attncli.checking.check import AnswerKey, Report
 from attncli.core.errors import InputError
 from attncli.reading.document import Submission
+from tests.checking.test_recorded_submissions import FOLDER, judged, said
 from tests.conftest import attn, attn_process  # noqa: F401 - fixtures
-from tests.test_submissions import FOLDER, judged, said
 
 SAMPLE = 4
 """Number of submissions of each test that are recorded, spread evenly over those it judged."""
@@ -28,7 +28,7 @@ recorded: dict[str, list[str]] = {}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--record", action="store_true", help="write a sample to tests/submissions")
+    parser.addoption("--record", action="store_true", help="write a sample for the suite")
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from tests.test_counts import check_against_loops, drawn
+from tests.mechanisms.test_counts import check_against_loops, drawn
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """Every step of random problems of differential attention beside 50 digits.
 
 `python -m benchmarks.surveys.differential 200` tries so many, and prints how many there were; with
-`--record` it writes the problems of tests/test_differential.py.
+`--record` it writes the problems of tests/mechanisms/test_differential.py.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.surveys.recorded_problems import main
-from tests.test_differential import PROBLEMS, Keys
+from tests.mechanisms.test_differential import PROBLEMS, Keys
 
 LAMBDAS = ("lambda_q1", "lambda_k1", "lambda_q2", "lambda_k2")
 

@@ -1,7 +1,8 @@
 """Derivatives of random problems beside differences in 50-digit arithmetic.
 
 `python -m benchmarks.surveys.gradients 500` tries so many, every number of every input, and prints
-the worst error by case; with `--record` it writes the problems of tests/test_gradients.py.
+the worst error by case; with `--record` it writes the problems of
+tests/mechanisms/test_gradients.py.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from tests.mechanisms.test_gradients import ALLOWED, PROBLEMS, Keys, derivatives
 from tests.oracles import gradients as oracle
 from tests.oracles.reference import mp
-from tests.test_gradients import ALLOWED, PROBLEMS, Keys, derivatives
 
 
 class Draw(random.Random):

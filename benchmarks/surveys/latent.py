@@ -1,7 +1,7 @@
 """Every step of random problems of kind latent beside 50 digits.
 
 `python -m benchmarks.surveys.latent 200` tries so many, and prints how many there were; with
-`--record` it writes the problems of tests/test_latent.py.
+`--record` it writes the problems of tests/mechanisms/test_latent.py.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.surveys.recorded_problems import main
-from tests.test_latent import PROBLEMS, Keys, check
+from tests.mechanisms.test_latent import PROBLEMS, Keys, check
 
 
 def draw(rng: np.random.Generator) -> Keys:

@@ -16,7 +16,7 @@ import attncli
 from attncli.core.errors import InputError
 from benchmarks.surveys import blocks
 from benchmarks.surveys.random_problems import problem_of as plain_problem
-from tests.live_page import CHANGES, Tried, sample_cases, survey, tried
+from tests.support.live_page import CHANGES, Tried, sample_cases, survey, tried
 
 
 def random_problem(seed: int) -> attncli.Problem:

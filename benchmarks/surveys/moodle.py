@@ -14,7 +14,7 @@ import numpy as np
 from attncli.classroom.answer_table import wrong_numbers
 from attncli.printing.formats import WorksheetSelection
 from attncli.printing.worksheet import room_of
-from tests.moodle_quiz import Cell, Judges, Outcome, judges_of_all
+from tests.support.moodle_quiz import Cell, Judges, Outcome, judges_of_all
 
 
 def responses(judges: Judges, cell: Cell, random: Random) -> Iterator[str]:

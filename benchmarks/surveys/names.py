@@ -63,7 +63,7 @@ def of_samples() -> Iterator[Sheet]:
     pairs += [
         ("transformer_block.yaml", path) for path in sorted((SAMPLES / "block_answers").iterdir())
     ]
-    corpus = sorted((ROOT / "tests" / "corpus").iterdir())
+    corpus = sorted((ROOT / "tests" / "data" / "corpus").iterdir())
     for name, path in [*pairs, *(("i_am_good.yaml", path) for path in corpus)]:
         problem = attncli.load(SAMPLES / name)
         try:

@@ -1,7 +1,7 @@
 """Every step of random encoders and decoders beside 50 digits.
 
 `python -m benchmarks.surveys.networks 200` tries so many, and prints how many there were; with
-`--record` it writes the problems of tests/test_networks.py.
+`--record` it writes the problems of tests/mechanisms/test_networks.py.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.surveys.recorded_problems import main
+from tests.mechanisms.test_networks import PROBLEMS, Keys
 from tests.oracles import networks, reference
-from tests.test_networks import PROBLEMS, Keys
 
 GATES = {"lstm": ("_i", "_f", "_g", "_o"), "gru": ("_z", "_r", "_n"), "rnn": ("",)}
 

@@ -1,4 +1,4 @@
-"""Answer files that went wrong on the way, for tests/test_odd_answers.py.
+"""Answer files that went wrong on the way, for tests/checking/test_damaged_answers.py.
 
 `python -m benchmarks.surveys.odd_answers` makes some of every sample and format anew.
 """
@@ -17,8 +17,8 @@ import yaml
 
 import attncli
 from attncli.printing.formats import FORMATS, Selection
+from tests.checking.test_damaged_answers import FILES
 from tests.conftest import SAMPLES
-from tests.test_odd_answers import FILES
 
 SEEDS = 3
 """Number of files of each kind that are made of every sample."""

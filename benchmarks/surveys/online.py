@@ -2,7 +2,7 @@
 
 `python -m benchmarks.surveys.online 200` tries so many, and prints the largest distance of the
 output from the untiled one in units of its bound; with `--record` it writes the problems of
-tests/test_online.py.
+tests/mechanisms/test_online.py.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 
 import attncli
 from benchmarks.surveys.recorded_problems import main
+from tests.mechanisms.test_online import PROBLEMS, Keys, off_by
 from tests.oracles import reference, tiles
-from tests.test_online import PROBLEMS, Keys, off_by
 
 
 def draw(rng: np.random.Generator) -> Keys:

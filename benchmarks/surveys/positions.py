@@ -1,7 +1,8 @@
 """Every step with positions beside 50 digits, in random problems.
 
 `python -m benchmarks.surveys.positions 300` tries so many, and prints the worst error as a share of
-the largest term that was added; with `--record` it writes the problems of tests/test_positions.py.
+the largest term that was added; with `--record` it writes the problems of
+tests/mechanisms/test_positions.py.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.test_positions import EXPRESSIONS, LINES, Keys, worst
+from tests.mechanisms.test_positions import EXPRESSIONS, LINES, Keys, worst
 
 
 def draw(rng: np.random.Generator, share_of_cross: float = 0.3) -> Keys:

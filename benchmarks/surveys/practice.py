@@ -26,7 +26,7 @@ from benchmarks.oracles.handwriting import written
 from benchmarks.oracles.homework import draw
 from benchmarks.surveys.test_correct_answers import WISHES
 from tests.conftest import SAMPLES
-from tests.practice_page import (
+from tests.support.practice_page import (
     MAY_SAY,
     WORKSHEET,
     Page,

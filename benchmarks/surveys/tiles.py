@@ -1,7 +1,7 @@
 """Problems of every option, for tests of attention a tile at a time.
 
-`python -m benchmarks.surveys.tiles` writes those of tests/test_streamed.py anew: of 250, those that
-together have every option, warning and refusal.
+`python -m benchmarks.surveys.tiles` writes those of tests/mechanisms/test_attention_by_tiles.py
+anew: of 250, those that together have every option, warning and refusal.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import attncli
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.normalizers import NORMALIZERS
 from attncli.core.attention.scores import SCORES
-from tests.test_streamed import LINES, Keys, Numbers, outcome
+from tests.mechanisms.test_attention_by_tiles import LINES, Keys, Numbers, outcome
 
 
 class Maker:

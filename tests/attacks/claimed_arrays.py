@@ -6,7 +6,7 @@ import zipfile
 import numpy as np
 
 from tests.attacks import Attn, Patch, Path, refuse, save
-from tests.test_zips import zipped
+from tests.reading.test_zip_files import zipped
 
 BOUND = "–"
 

@@ -5,7 +5,7 @@ import numpy as np
 from attncli.reading.arrays import MAX_ARRAYS, MAX_UNPACKED
 from tests.attacks import Attn, Patch, Path, refuse, save
 from tests.attacks.claimed_arrays import header
-from tests.test_zips import zipped
+from tests.reading.test_zip_files import zipped
 
 BOUND = f"{MAX_ARRAYS:,} arrays, {MAX_UNPACKED} times the size of the file"
 

@@ -5,7 +5,7 @@ import re
 from hashlib import sha256
 
 from tests.attacks import Attn, Patch, Path
-from tests.test_live import html_pages
+from tests.printing.test_live_pages import html_pages
 
 BOUND = "none"
 

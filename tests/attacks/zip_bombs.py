@@ -6,7 +6,7 @@ from functools import partial
 from attncli.core.arithmetic.memory import of_bytes
 from attncli.reading import files
 from tests.attacks import Attn, Patch, Path, save
-from tests.test_zips import zipped
+from tests.reading.test_zip_files import zipped
 
 BOUND = (
     f"{of_bytes(files.MAX_FILE)} per file, and per zip file inside another; "

@@ -4,7 +4,7 @@ Running error analysis (Higham 2002, section 3.3), to first order: each operatio
 roundoff times its result to what its operands bring along. A calculation that does the same sums in
 another order, with fused multiply-add, or with exponents that are shifted by the largest one, is
 within a small multiple of the bound: a sum of n terms counts n·u·Σ|terms| as in
-`tests.bounds`, and a power of e as much as its exponent is large.
+`tests.support.bounds`, and a power of e as much as its exponent is large.
 """
 
 from __future__ import annotations

@@ -101,7 +101,8 @@ MAX_TRIED_NUMBERS = 3_000_000
 
 MAX_COINCIDENCE = 0.01
 """Maximum expected number of random wrong steps that an explanation would fit, if it is to be
-reported without "perhaps". Chosen; tests/test_naming.py counts such claims about random numbers."""
+reported without "perhaps". Chosen; tests/checking/test_causes_of_wrong_numbers.py counts such
+claims about random numbers."""
 
 MAX_ABOUT = 0.1
 """Maximum share by which a number may be off what a sentence says that it is about. Chosen."""

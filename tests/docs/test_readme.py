@@ -1,0 +1,103 @@
+"""The README does what it says: every command block is run and its output compared."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.support.page_blocks import blocks, printed, session
+
+TEXT = (ROOT / "README.md").read_text()
+BLOCKS = blocks(TEXT)
+PAGES = (
+    "README.md",
+    *(f"docs/{name}.md" for name in ("students", "teachers", "scripts")),
+    *(
+        f"docs/{name}.md"
+        for name in ("gradients", "live", "positions", "transformer", "encoder-decoder")
+    ),
+)
+"""The pages whose blocks are run in a folder with the samples; others have a test of their own."""
+
+SESSIONS = [
+    pytest.param(body, id=f"{page}: {body.splitlines()[0][2:50]}")
+    for page in PAGES
+    for language, body in blocks((ROOT / page).read_text())
+    if language == "console"
+]
+
+
+@pytest.mark.parametrize("block", SESSIONS)
+def test_commands_print_what_is_shown(block: str, tmp_path: Path) -> None:
+    for folder in ("sample_inputs", "tests/data/errors"):
+        if folder in block:
+            shutil.copytree(ROOT / folder, tmp_path / folder)
+    commands = session(block)
+    assert commands
+    for command, output in commands:
+        assert printed(command, tmp_path) == output, command
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    """Links lead to files that exist, and from page to page to every page of docs/."""
+    found, new = set(), {ROOT / "README.md"}
+    while new:
+        page = new.pop()
+        found.add(page)
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[\w-]+)?\)", page.read_text()):
+            target = (page.parent / link).resolve()
+            assert target.exists(), (page, link)
+            if target.suffix == ".md" and target not in found:
+                new.add(target)
+    assert set((ROOT / "docs").glob("*.md")) <= found
+
+
+def test_the_reference_is_what_its_script_writes() -> None:
+    spec = importlib.util.spec_from_file_location("reference", ROOT / "docs" / "reference.py")
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    assert script.PAGE.read_text() == script.text(), "run python docs/reference.py"
+
+
+def test_python_block_prints_what_is_shown() -> None:
+    (code,) = [body for language, body in BLOCKS if language == "python"]
+    (shown,) = [body for language, body in BLOCKS if language == "text"]
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, cwd=ROOT, check=True, text=True
+    )
+    assert done.stdout == shown
+
+
+def test_set_up_commands_are_those_that_the_whole_check_runs() -> None:
+    """`.ci/run` takes the `sh` blocks from the README and runs them to the letter."""
+    assert [block.count("\n") for language, block in BLOCKS if language == "sh"] == [1, 1, 1]
+    for marker in ("compute", "test", "path"):
+        assert TEXT.count(f"<!-- {marker} -->\n```sh\n") == 1
+    assert {language for language, _ in BLOCKS} == {"sh", "console", "python", "text"}
+
+
+def test_every_block_of_the_python_page_prints_what_is_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The blocks are a session: each goes on from the names of those before it."""
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / "docs" / "python.md").read_text()
+    session = [body for language, body in blocks(page) if language == "python"]
+    names: dict[str, object] = {}
+    runner = doctest.DocTestRunner(optionflags=doctest.REPORT_NDIFF)
+    for number, block in enumerate(session):
+        test = doctest.DocTestParser().get_doctest(block, names, f"block {number + 1}", None, 0)
+        runner.run(test, clear_globs=False)
+        names.update(test.globs)
+    assert runner.tries > 20
+    assert runner.failures == 0

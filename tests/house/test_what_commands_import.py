@@ -1,0 +1,80 @@
+"""What each command imports: start-up time is a feature, and every module is a part of it.
+
+A list that grows is read, as any other snapshot, before it is written anew.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.support.snapshots import assert_same
+
+SAMPLE = "sample_inputs/i_am_good.yaml"
+WRONG = '{"scores": [[14, 10, 9], [10, 11, 6], [9, 7, 6]]}'
+
+COMMANDS: dict[str, list[str]] = {
+    "help": ["--help"],
+    "compute_help": ["compute", "--help"],
+    "compute_table": ["compute", SAMPLE],
+    "compute_json": ["compute", SAMPLE, "-f", "json"],
+    "compute_output_as_csv": ["compute", SAMPLE, "-f", "csv", "--only", "output"],
+    "check_wrong": ["check", SAMPLE, "WRONG"],
+    "explain": ["explain", SAMPLE, "output[1, 1]"],
+    "scores": ["scores"],
+    "worksheet_yaml": ["worksheet", SAMPLE, "-f", "yaml"],
+    "new": ["new", "NEW"],
+}
+
+LIBRARIES = {"numpy", "rich", "sympy", "typer", "yaml"}
+
+RUN = """
+import json, sys
+from attncli.cli.main import run
+print(json.dumps([run(sys.argv[1:]), *sys.modules]), file=sys.stderr)
+"""
+
+
+def imported(arguments: list[str]) -> tuple[int, list[str]]:
+    """Return the exit status of a command and what it has imported at its end."""
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, *arguments],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    status, *modules = json.loads(done.stderr.splitlines()[-1])
+    return status, modules
+
+
+def rooms(modules: list[str]) -> str:
+    """Return a line for each room with its modules, and one for libraries."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for module in modules:
+        package, *rest = module.split(".")
+        if package == "attncli":
+            found["/".join(rest[:-1]) or "attncli"].update(rest[-1:])
+        elif package in LIBRARIES:
+            found["(libraries)"].add(package)
+    for room, names in found.items():
+        prefix = "" if room == "attncli" else f"{room}/"
+        names -= {other.removeprefix(prefix) for other in found if other.startswith(prefix)}
+    lines = ((room, sorted(names)) for room, names in sorted(found.items()))
+    return "".join(f"{room}: {' '.join(names)}\n" for room, names in lines)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_imports_no_more_than_it_did(name: str, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text(WRONG)
+    places = {"WRONG": str(wrong), "NEW": str(tmp_path / "new.yaml")}
+    status, modules = imported([places.get(word, word) for word in COMMANDS[name]])
+    assert status == (1 if name == "check_wrong" else 0)
+    assert_same(rooms(modules), f"modules/{name}.txt")

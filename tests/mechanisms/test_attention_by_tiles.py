@@ -1,0 +1,530 @@
+"""Attention a tile of scores at a time is that of the plain lines, as far as floats can tell."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import random
+import re
+import threading
+import time
+import tracemalloc
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.core.attention import threads, tile_loop, weights
+from attncli.core.attention.masks import is_kept, keys_seen
+from attncli.core.attention.normalizers import NORMALIZERS
+from attncli.core.errors import InputError
+from tests.conftest import DATA, Attn
+from tests.oracles import reference
+from tests.support.bounds import mixed, share_of_bound
+
+Keys = dict[str, Any]
+Numbers = np.ndarray[Any, Any]
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Let everything be streamed, in tiles of any size."""
+
+    def set_sizes(rows: int, keys: int, count: int = 2) -> None:
+        def tiling(q: Numbers, k: Numbers, _: int, whole_rows: bool) -> tile_loop.Tiling:
+            m = k.shape[-2]
+            if whole_rows:
+                return tile_loop.Tiling(max(1, rows * keys // m), m, count)
+            return tile_loop.Tiling(rows, keys, count)
+
+        monkeypatch.setattr(weights, "MANY_SCORES", 1)
+        monkeypatch.setattr(weights, "MASK_ROWS", rows)
+        monkeypatch.setattr(tile_loop, "tiling_of", tiling)
+
+    return set_sizes
+
+
+@pytest.fixture(autouse=True)
+def tiles(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Count the calculations by tiles and the scores in them."""
+    counted: Counter[str] = Counter()
+    adjusted, run = tile_loop.TileLoop._adjusted, tile_loop.TileLoop.run
+
+    def counting(self: Any, *arguments: Any) -> Numbers:
+        scores = adjusted(self, *arguments)
+        counted["scores"] += scores.size
+        return scores
+
+    def once(self: Any) -> None:
+        counted["calculations"] += 1
+        run(self)
+
+    monkeypatch.setattr(tile_loop.TileLoop, "_adjusted", counting)
+    monkeypatch.setattr(tile_loop.TileLoop, "run", once)
+    return counted
+
+
+LINES = DATA / "recorded" / "tiled_problems.jsonl"
+"""Problems of every option, written by `python -m benchmarks.surveys.tiles`.
+
+The numbers are whole or eighths and small, so that dot products come out exactly, in whatever
+order they are added: a last digit of a score of 1000 is 500 last digits of its e^s.
+"""
+
+
+def with_arrays(value: Any) -> Any:
+    if isinstance(value, dict) and value.keys() == {"dtype", "rows"}:
+        return np.array(value["rows"], value["dtype"])
+    if isinstance(value, dict):
+        return {key: with_arrays(part) for key, part in value.items()}
+    return value
+
+
+def problems() -> list[Keys]:
+    return [with_arrays(json.loads(line)) for line in LINES.read_text("utf-8").splitlines()]
+
+
+def outcome(keys: Keys, only: tuple[str, ...] | None) -> attncli.Trace | str:
+    """Calculate; an error is its message."""
+    try:
+        return attncli.compute(attncli.Problem(**keys), only=only)
+    except InputError as error:
+        return str(error)
+
+
+def test_streamed_is_plain_within_the_bound_of_its_sums(
+    small: Any, tiles: Counter[str], record_property: Callable[[str, object], None]
+) -> None:
+    """Problems of every option, in tiles of every size, on one thread and on two."""
+    worst: dict[str, float] = {}
+    seen: Counter[str] = Counter()
+    every = problems()
+    for seed, keys in enumerate(every):
+        plain = outcome(keys, None)
+        pick = random.Random(seed)
+        # Of one key a tile, each key costs the sums another rounding; that is `test_every_edge`.
+        small(pick.randint(1, 12), pick.randint(3, 16), pick.choice([1, 2]))
+        found = outcome(keys, ("output",))
+        if isinstance(plain, str) or isinstance(found, str):
+            # Of several heads, rows of which sum to 0, each way meets another one first.
+            assert re.sub(r"row \d+", "row", str(found)) == re.sub(r"row \d+", "row", str(plain))
+            seen["refused"] += 1
+            continue
+        assert not set(found.steps) - weights.TILED
+        assert found["output"].axes == plain["output"].axes
+        assert sorted(found.warnings) == sorted(plain.warnings), seed
+        share = share_of_bound(found, plain)
+        assert share <= 1, f"{share} of what rounding explains in problem {seed}: {keys}"
+        kind = f"{keys['Q'].dtype} {keys['normalize']['name']}"
+        worst[kind] = max(worst.get(kind, 0), share)
+        scores = plain["scores"].array
+        seen["beyond 1000" if np.abs(scores).max() >= 1000 else "ordinary"] += 1
+        seen["warned of e^s"] += any("beyond" in text for text in plain.warnings)
+        seen["wholly blocked rows"] += any("is blocked" in text for text in plain.warnings)
+        scaled = plain["scaled"].array if "scaled" in plain else scores
+        seen["scaled beyond 500"] += bool(np.abs(scaled).max() >= 500)
+    shares = ", ".join(f"{kind} {share:.3f}" for kind, share in sorted(worst.items()))
+    record_property("streamed and plain", f"worst {shares} of the bound; {dict(seen)}")
+    assert tiles["calculations"] > len(every) / 2
+    assert min(seen[k] for k in ("warned of e^s", "wholly blocked rows", "scaled beyond 500")) > 2
+
+
+def test_weights_alone_are_those_of_the_plain_lines(small: Any) -> None:
+    tried: Counter[str] = Counter()
+    for keys in problems():
+        plain = outcome(keys, None)
+        small(5, 9)
+        if isinstance(plain, str) or "weights" not in plain:
+            continue
+        trace = attncli.compute(attncli.Problem(**keys), only=("weights",), alone=True)
+        one, other = trace["weights"], plain["weights"]
+        assert (one.formula, one.axes, one.labels) == (other.formula, other.axes, other.labels)
+        assert sorted(trace.warnings) == sorted(plain.warnings)
+        # Scores up to 1000 are off by their last digits, and so are exponents.
+        digits = 1e4 * np.finfo(other.array.dtype).eps
+        np.testing.assert_allclose(one.array, other.array, digits, digits)
+        tried[keys["normalize"]["name"]] += "streamed" in trace.path
+    assert set(tried) >= {"softmax", "hardmax", "sparsemax", "sum"}
+    assert min(tried[name] for name in ("softmax", "hardmax")) > 0
+
+
+def test_scores_alone_are_those_of_the_plain_lines_without_the_steps_after_them(small: Any) -> None:
+    tried: Counter[str] = Counter()
+    for keys in problems():
+        plain = outcome(keys, None)
+        small(5, 9)
+        if isinstance(plain, str):
+            continue
+        for name in ("scores", "scaled", "capped", "biased", "masked"):
+            if name not in plain:
+                continue
+            trace = attncli.compute(attncli.Problem(**keys), only=(name,), alone=True)
+            one, other = trace[name], plain[name]
+            assert (one.formula, one.axes, one.labels) == (other.formula, other.axes, other.labels)
+            assert sorted(trace.warnings) == sorted(plain.warnings)
+            assert np.array_equal(one.array, other.array)
+            if "streamed" in trace.path:
+                tried[name] += 1
+                assert not {"exp", "weights"} & set(trace.steps)
+                assert name != "scores" or "scaled" not in trace
+    assert min(tried[name] for name in ("scores", "scaled", "capped", "biased", "masked")) > 0
+
+
+@pytest.mark.parametrize("number", range(15))
+def test_streamed_is_the_plain_loops_of_an_oracle(number: int, small: Any) -> None:
+    in_rows = [keys for keys in problems() if "tokens_as" not in keys]
+    keys = in_rows[number] | {"normalize": {"name": "softmax"}}
+    keys = {k: x.astype(float) if k in "QKV" else x for k, x in keys.items()}
+    small(7, 5)
+    found = outcome(keys, ("output",))
+    if isinstance(found, str):
+        assert "zeros" in found  # of a cosine
+        return
+    expected = reference.solve(**{k: x.tolist() if k in "QKV" else x for k, x in keys.items()})
+    right = reference.floats(expected[mixed(found)])
+    np.testing.assert_allclose(found[mixed(found)].value.ravel(), right.ravel(), 1e-13, 1e-14)
+
+
+@pytest.mark.parametrize(("rows", "keys"), [(1, 1), (1, 9), (9, 1), (8, 8), (9, 9), (10, 10)])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_every_edge_of_a_tile(rows: int, keys: int, dtype: str, small: Any) -> None:
+    numbers = np.random.default_rng(1)
+    small(rows, keys)
+
+    def matrix(*shape: int) -> Numbers:
+        return (numbers.integers(-16, 17, shape) / 8).astype(dtype)
+
+    for n, m in ((1, 9), (9, 1), (9, 9), (8, 10), (18, 27)):
+        given: Keys = {"Q": matrix(n, 4), "K": matrix(m, 4), "V": matrix(m, 3)}
+        for mask in ({}, {"causal": True}, {"window": [3, 0]}, {"window": [0, 2], "offset": -3}):
+            for scale in (0.5, 1000, 1e4):
+                problem = attncli.Problem(**given, mask=mask, scale=scale)
+                found = attncli.compute(problem, only=("output",))
+                assert share_of_bound(found, attncli.compute(problem)) <= 1
+
+
+def normal(*shape: int, seed: int = 0, dtype: str = "f8") -> Numbers:
+    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
+
+
+def test_large_problems_are_in_many_tiles() -> None:
+    """As they are parted by themselves: rows and keys of a tile, and threads."""
+    q, k, v = (normal(2, 700, 8, seed=seed) for seed in range(3))
+    for mask in ({}, {"causal": True}, {"window": [40, 3]}):
+        problem = attncli.Problem(Q=q, K=k, V=abs(v), heads=2, mask=mask)
+        trace = attncli.compute(problem, only=("output",))
+        assert "rows at a time" in trace.path
+        assert share_of_bound(trace, attncli.compute(problem)) <= 1
+
+
+# What is never calculated.
+
+
+@pytest.mark.parametrize(
+    ("mask", "most"),
+    [
+        ({"causal": True}, 0.5 + 0.1),
+        ({"window": [8, 0]}, 0.1),
+        ({"window": [0, 8], "align": "bottom-right"}, 0.1),
+        ({"lengths": 40}, 0.1 + 0.05),
+        ({"causal": True, "window": [8, -1]}, 0.1),
+        ({"keep": np.tri(400)}, 0.5 + 0.1),
+        ({"block": 1 - np.tri(400)}, 0.5 + 0.1),
+        ({"keep": np.eye(400), "causal": True}, 0.1),
+    ],
+)
+def test_tiles_that_are_blocked_are_not_calculated(
+    mask: Keys, most: float, small: Any, tiles: Counter[str]
+) -> None:
+    small(20, 20)
+    x = normal(400, 4)
+    problem = attncli.Problem(X=x, mask=mask)
+    trace = attncli.compute(problem, only=("output",))
+    assert share_of_bound(trace, attncli.compute(problem)) <= 1
+    assert 0 < tiles["scores"] <= most * 400 * 400
+
+
+def test_each_element_of_a_batch_has_the_keys_of_its_length(
+    small: Any, tiles: Counter[str]
+) -> None:
+    small(20, 20)
+    problem = attncli.Problem(X=normal(2, 200, 4), mask={"lengths": [200, 20]})
+    attncli.compute(problem, only=("output",))
+    assert tiles["scores"] == 200 * 200 + 200 * 20
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_keys_that_are_seen(seed: int) -> None:
+    """What the reach of the forms tells is what `is_kept` tells cell by cell."""
+    pick = random.Random(seed)
+    n, m = pick.randint(1, 12), pick.randint(1, 12)
+    forms: Keys = {
+        "causal": True,
+        "window": [pick.randint(-1, 6), pick.randint(-1, 3)],
+        "lengths": np.array([pick.randint(0, m)]),
+        "offset": pick.randint(-5, 5),
+    }
+    mask = {name: form for name, form in forms.items() if pick.random() < 0.5}
+    start = pick.randrange(n)
+    rows = slice(start, pick.randint(start + 1, n))
+    found = is_kept(mask, n, m, rows)
+    keep = np.ones((rows.stop - start, m), bool) if found is None else found[0, 0]
+    seen, by_all = keys_seen(mask, n, m, rows)
+    keep = np.broadcast_to(keep, (rows.stop - start, m))
+    outside = np.ones(m, bool)
+    outside[seen] = False
+    assert not keep[:, outside].any()
+    assert keep[:, by_all].all()
+    assert by_all.stop - by_all.start == keep.all(axis=0).sum()
+    if "window" not in mask:
+        assert seen.stop - seen.start == keep.any(axis=0).sum()
+
+
+# Warnings and errors.
+
+
+def warned(keys: Keys, small: Any) -> tuple[str, ...]:
+    plain = attncli.compute(attncli.Problem(**keys)).warnings
+    small(3, 4)
+    assert attncli.compute(attncli.Problem(**keys), only=("output",)).warnings == plain
+    return plain
+
+
+@pytest.mark.parametrize("more", [{}, {"scale": 2}, {"softcap": 1e4}, {"bias": np.ones((9, 9))}])
+@pytest.mark.parametrize("mask", [{}, {"causal": True}, {"keep": np.ones((9, 9))}])
+def test_warns_of_large_scores_as_plain_does(more: Keys, mask: Keys, small: Any) -> None:
+    (text,) = warned({"X": 30 * normal(9, 4), "score": "dot", "mask": mask} | more, small)
+    last = {"scale": "scaled", "softcap": "capped", "bias": "biased"}.get("".join(more), "scores")
+    assert f"e^{'masked' if 'causal' in mask else last} " in text
+
+
+def test_warns_of_large_scores_of_numbers_whose_squares_are_none(small: Any) -> None:
+    q, k = np.full((9, 2), 1e-170), np.full((9, 2), 1e180)
+    (text,) = warned({"Q": q, "K": k, "V": q, "score": "dot"}, small)
+    assert "e^scores" in text
+
+
+def test_blocked_scores_are_not_warned_of(small: Any) -> None:
+    x = np.eye(9)
+    x[0] = 50  # with itself 10000; it is masked, and so is no exponent
+    mask = {"block": (x @ x.T > 709).astype(int)}
+    assert warned({"X": x, "score": "dot", "mask": mask}, small) == ()
+
+
+def test_warns_of_all_blocked_rows_at_once(small: Any) -> None:
+    mask = {"keep": np.ones((9, 9))}
+    mask["keep"][[1, 4, 5, 8]] = 0
+    words = [f"w{i}" for i in range(9)]
+    for normalizer in NORMALIZERS:
+        keys = {"X": normal(9, 3), "mask": mask, "normalize": normalizer, "tokens": words}
+        text = warned(keys, small)[0]
+        assert text.startswith("every cell of query w1, w4, w5, … is blocked")
+
+
+def test_hardmax_warns_of_ties(small: Any) -> None:
+    (text,) = warned({"X": np.ones((9, 2)), "normalize": "hardmax"}, small)
+    assert "several scores of a row are largest" in text
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"X": 1e200 * normal(9, 4), "score": "dot"},
+        {"X": 1e150 * normal(9, 4), "score": "dot", "scale": 1e200},
+        {"X": 1e30 * normal(9, 4, dtype="f4")},
+        {"X": normal(9, 4), "scale": 1e308, "score": "dot", "bias": np.full((9, 9), 1.7e308)},
+        {"X": np.vstack([np.eye(8), np.zeros((1, 8))]), "score": "cosine"},
+        {"X": np.vstack([np.eye(8), -np.ones((1, 8))]), "score": "dot", "normalize": "sum"},
+        {"X": np.eye(9)[:, :2], "K": np.ones((9, 2)), "score": "dot", "normalize": "sum"},
+        {"X": 1e200 * normal(9, 4), "score": "distance"},
+        {"X": 1e200 * normal(9, 4), "score": "dot", "mask": "causal"},
+    ],
+)
+def test_refuses_what_plain_refuses(keys: Keys, small: Any) -> None:
+    plain = outcome(keys, None)
+    small(4, 5)
+    assert isinstance(plain, str)
+    assert outcome(keys, ("output",)) == plain
+
+
+def test_large_values_do_not_overflow_before_they_are_divided(small: Any) -> None:
+    small(4, 5)
+    problem = attncli.Problem(Q=normal(9, 2), K=normal(9, 2), V=np.full((9, 2), 1.7e308))
+    np.testing.assert_allclose(attncli.compute(problem, only=("output",)).output, 1.7e308)
+
+
+@pytest.mark.parametrize("score", [-300, 300])
+@pytest.mark.parametrize("value", [1e-250, 1.0, 1e250])
+def test_what_is_added_up_stays_within_floats(score: float, value: float, small: Any) -> None:
+    """e^s alone is a float, as plain has it; e^s · v is none."""
+    small(4, 5)
+    q, k, v = np.ones((9, 1)), np.full((9, 1), score), value * normal(9, 2)
+    problem = attncli.Problem(Q=q, K=k, V=v, score="dot")
+    trace = attncli.compute(problem, only=("output",))
+    assert share_of_bound(trace, attncli.compute(problem)) <= 1
+
+
+@pytest.mark.parametrize("value", [1e3, 1e100, 1e300])
+def test_enormous_scores_that_floats_hold(value: float, small: Any) -> None:
+    small(4, 5)
+    problem = attncli.Problem(X=normal(9, 4), scale=value)
+    trace = attncli.compute(problem, only=("output",))
+    assert share_of_bound(trace, attncli.compute(problem)) <= 1
+
+
+# Types of numbers, heads, memory.
+
+
+def test_mixed_types_are_those_of_the_plain_lines(small: Any) -> None:
+    keys: Keys = {"Q": normal(9, 4, dtype="f4"), "K": normal(9, 4), "V": normal(9, 4, dtype="f4")}
+    small(3, 4)
+    trace = attncli.compute(attncli.Problem(**keys), only=("output",))
+    plain = attncli.compute(attncli.Problem(**keys))
+    assert trace.output.dtype == plain.output.dtype == np.float64
+    np.testing.assert_allclose(trace.output, plain.output, 1e-14)
+
+
+def test_grouped_heads_are_not_copied() -> None:
+    n, d, heads = 512, 64, 16
+    problem = attncli.Problem(
+        Q=normal(heads, n, d), K=normal(1, n, d), V=normal(1, n, d), heads=heads, kv_heads=1
+    )
+    tracemalloc.start()
+    attncli.compute(problem, only=("context",))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # The context and its heads side by side, and a buffer for each thread: not K and V 16 times.
+    assert peak < 3 * heads * n * d * 8 + 4 * tile_loop.TILE_ROWS * tile_loop.TILE_KEYS * 8
+
+
+def test_streaming_never_makes_the_square_matrix() -> None:
+    """Five thousand tokens: the scores alone would take 200 MB."""
+    x = np.random.default_rng(0).normal(size=(5_000, 8))
+    problem = attncli.Problem(X=x, mask="causal")
+    tracemalloc.start()
+    attncli.compute(problem, only=("output",))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 50e6
+
+
+def test_pooling_of_many_states_is_streamed() -> None:
+    x = normal(2**18, 2)
+    keys: Keys = {"kind": "pooling", "X": x, "u": normal(1, 2), "W": normal(2, 2)}
+    problem = attncli.Problem(**keys, output_activation="tanh")
+    trace = attncli.compute(problem, only=("output",))
+    assert "weights" not in trace
+    np.testing.assert_allclose(trace.output, attncli.compute(problem).output, 1e-13)
+
+
+def test_explaining_still_has_every_step() -> None:
+    trace = attncli.compute(attncli.Problem(X=normal(600, 4)))
+    assert "weights" in trace
+    assert trace.path == "every step is calculated and kept"
+
+
+# Threads.
+
+
+def test_blas_has_its_threads_again_and_the_environment_is_as_it_was() -> None:
+    blas = threads._blas_threads()
+    assert blas is not None  # NumPy's own wheels have OpenBLAS
+    read, write = blas
+    before, environment = read(), dict(os.environ)
+    seen: list[int] = []
+    try:
+        write(2)
+        threads.over_threads(lambda _: seen.append(read()), list(range(9)), 2)
+        assert (seen, read()) == ([1] * 9, 2)
+        with pytest.raises(ZeroDivisionError):
+            threads.over_threads(lambda i: print(1 // i), [0, 1], 2)
+        assert read() == 2
+        together = [
+            threading.Thread(
+                target=threads.over_threads, args=(lambda _: seen.append(read()), range(9), 2)
+            )
+            for _ in range(3)
+        ]
+        for thread in together:
+            thread.start()
+        for thread in together:
+            thread.join()
+        assert (seen, read()) == ([1] * 36, 2)
+    finally:
+        write(before)
+    assert dict(os.environ) == environment
+
+
+def test_an_error_in_a_thread_is_raised_and_ends_the_others() -> None:
+    done: list[int] = []
+
+    def work(task: int) -> None:
+        done.append(task)
+        if task == 3:
+            raise ValueError(task)
+        time.sleep(0.01)
+
+    with pytest.raises(ValueError, match="3"):
+        threads.over_threads(work, list(range(100)), 2)
+    assert len(done) < 50
+
+
+def test_one_thread_where_blas_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "_blas_threads", lambda: None)
+    assert threads.threads_available() == 1
+    trace = attncli.compute(attncli.Problem(X=normal(600, 4)), only=("output",))
+    assert trace.path.startswith("streamed, ")
+    assert "threads" not in trace.path
+
+
+def test_a_numpy_of_another_blas_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
+    assert threads._blas_threads() is None
+
+
+@pytest.mark.parametrize(("said", "count"), [("1", 1), ("", None), ("0", None), ("many", None)])
+def test_omp_num_threads_is_heeded(
+    said: str, count: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    every = threads.threads_available()
+    monkeypatch.setenv("OMP_NUM_THREADS", said)
+    assert threads.threads_available() == (count or every)
+
+
+def test_threads_do_not_change_a_digit(small: Any) -> None:
+    problem = attncli.Problem(X=normal(90, 4), mask="causal")
+    outputs = []
+    for count in (1, 2, 5):
+        small(8, 16, count)
+        outputs.append(attncli.compute(problem, only=("output",)).output)
+    assert all((one == outputs[0]).all() for one in outputs)
+
+
+# What is told of it.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "output: every step is calculated and kept"),
+        (["--only", "output"], "output: streamed, 4 query rows at a time on 2 threads; "),
+        (["--only", "output", "--normalize", "hardmax"], "output: streamed, 2 query rows at a "),
+        (["--only", "output", "--normalize", "{axis: queries}"], "output: every step is "),
+        (["--only", "output", "--round", "2"], "output: every step is calculated and kept"),
+    ],
+)
+def test_verbose_says_which_way_it_went(
+    arguments: list[str], told: str, small: Any, attn: Attn, tmp_path: Path
+) -> None:
+    small(4, 5)
+    path = tmp_path / "x.csv"
+    np.savetxt(path, normal(9, 2), delimiter=",")
+    result = attn("compute", path, "--verbose", *arguments)
+    assert result.err.startswith(told)
+    assert attn("compute", path, *arguments).out == result.out

@@ -1,0 +1,173 @@
+"""Random problems of every kind are right, or refused, whatever the size of their numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.core.errors import InputError
+from attncli.core.mechanisms.compute import compute
+from tests.conftest import DATA
+
+PROBLEMS = DATA / "recorded" / "exact_problems.jsonl"
+"""Problems of every kind, of ordinary and of extreme size, with the right numbers in 40 digits.
+
+`benchmarks/exactness.py` compares thousands, and wrote these. Beside each number is the largest
+error that floats may have, derived from the sizes that were added; None for any.
+"""
+
+
+def with_arrays(value: Any, dtype: str) -> Any:
+    """Return a value with arrays of a type for its lists, but for a mask."""
+    if isinstance(value, dict):
+        return {k: x if k == "keep" else with_arrays(x, dtype) for k, x in value.items()}
+    return np.array(value, dtype) if isinstance(value, list) else value
+
+
+def exact_cases() -> Iterator[tuple[dict[str, Any], attncli.Problem]]:
+    for line in PROBLEMS.read_text(encoding="utf-8").splitlines():
+        case = json.loads(line)
+        yield case, attncli.Problem(**with_arrays(case["keys"], case["dtype"]))
+
+
+def test_random_problems_are_right_or_refused() -> None:
+    for number, (case, problem) in enumerate(exact_cases(), 1):
+        if "refused" in case:
+            with pytest.raises(InputError) as refused:
+                attncli.compute(problem)
+            assert str(refused.value) == case["refused"]
+            continue
+        trace = attncli.compute(problem)
+        for name, heads in case["steps"].items():
+            array = trace[name].array
+            assert array.dtype == case["dtype"], name
+            for head, (right, bounds) in enumerate(heads):
+                numbers = array[0, min(head, array.shape[1] - 1)].ravel().astype(float)
+                most = np.array([np.inf if bound is None else bound for bound in bounds])
+                off = np.abs(numbers - right) - np.spacing(np.abs(right))
+                assert np.isfinite(numbers).all(), f"{name} of line {number}"
+                assert (off <= most * (1 + 1e-9)).all(), f"{name} of line {number}: {numbers}"
+
+
+INNER: dict[str, dict[str, Any]] = {
+    "X Wᵀ": {"kind": "pooling", "X": [[3e200, 1e200]], "W": [[1e200, -2e200]], "u": [1]},
+    "[q; k] Wᵀ": {
+        **{"Q": [[1e200]], "K": [[1e200]], "V": [[1]]},
+        "score": {"name": "concat", "W": [[3e200, -1e200]], "v": [1]},
+    },
+    "Q Wᵀ": {
+        **{"Q": [[1e200]], "K": [[1]], "V": [[1]]},
+        "score": {"name": "additive", "W": [[3e200]], "U": [[1]], "v": [1]},
+    },
+    "[output; X] W_cᵀ": {"X": [[1e100]], "W_c": [[1e300, -2e300]]},
+    "A [x_1; c_0]": {"kind": "recurrent", "X": [[1e200]], "A": [[1e200, 1]]},
+    "X W_q": {"X": [[1e200]], "W_q": [[-1e200]], "b_q": [1]},
+    "Q W": {"Q": [[1e200]], "K": [[0]], "V": [[1]], "score": {"name": "general", "W": [[-1e200]]}},
+    "context W_o": {"Q": [[0]], "K": [[0]], "V": [[1e200]], "W_o": [[-1e200]], "b_o": [1]},
+}
+
+
+@pytest.mark.parametrize("inner", INNER)
+def test_overflow_inside_an_operation_is_refused_and_named(inner: str) -> None:
+    with pytest.raises(InputError, match="beyond what a float can hold") as refused:
+        attncli.compute(attncli.Problem(**INNER[inner]))
+    assert f" is made of {inner}, which holds a number" in str(refused.value)
+
+
+def test_a_blocked_cell_does_not_hide_overflow_beside_it() -> None:
+    problem = attncli.Problem(scores=[[-np.inf, -1e308]], V=[[1], [2]], scale=10)
+    with pytest.raises(InputError, match="scaled holds a number that is beyond"):
+        attncli.compute(problem)
+    kept = attncli.compute(attncli.Problem(scores=[[-np.inf, -1e307]], V=[[1], [2]], scale=10))
+    assert kept["scaled"].value.tolist() == [[-np.inf, -1e308]]
+    assert kept["weights"].value.tolist() == [[0, 1]]
+
+
+@pytest.mark.parametrize("key", ["scale", "softcap", "normalize"])
+def test_a_number_that_float32_cannot_hold_is_refused(key: str) -> None:
+    """Divided by ∞, every score would be 0."""
+    x = np.array([[3e18], [1e18]], np.float32)
+    value: Any = {"scale": "1/1e39", "softcap": 1e39, "normalize": {"temperature": 1e39}}[key]
+    with pytest.raises(InputError, match="beyond what a float can hold"):
+        attncli.compute(attncli.Problem(X=x, score="dot", **{key: value}))
+
+
+def test_sparsemax_of_float32_differences_whose_sum_overflows() -> None:
+    """In double precision 4 · −2.5e38 is above a sum of float32 that is −∞ already."""
+    scores = np.array([[-1.26e38, -8.4e37, -2.5e38, 0]], np.float32)
+    problem = attncli.Problem(scores=scores, V=np.eye(4, dtype="f4"), normalize="sparsemax")
+    assert attncli.compute(problem)["weights"].value.tolist() == [[0, 0, 0, 1]]
+
+
+FLOAT32: dict[str, dict[str, Any]] = {
+    "sparsemax": {"X": [[1, 2], [3, 4]], "normalize": "sparsemax"},
+    "sum": {"X": [[1, 2], [3, 4]], "normalize": "sum"},
+    "cosine": {"X": [[1, 2], [3, 4]], "score": "cosine"},
+    "distance": {"X": [[1, 2], [3, 4]], "score": "distance"},
+    "soft cap, mask": {"X": [[1, 2], [3, 4]], "softcap": 5, "mask": "causal"},
+    "pooling": {"kind": "pooling", "X": [[1, 2], [3, 4]], "u": [1, 2], "b": [1, 2]},
+    "recurrent": {"kind": "recurrent", "X": [[1], [3]], "A": [[1, 2, 1], [0.5, 1, 1]]},
+}
+
+
+@pytest.mark.parametrize("name", FLOAT32)
+def test_gradients_of_float32_are_float32(name: str) -> None:
+    keys: dict[str, Any] = {
+        key: np.array(value, np.float32) if isinstance(value, list) else value
+        for key, value in FLOAT32[name].items()
+    }
+    for step in attncli.compute(attncli.Problem(**keys, gradient="sum", learning_rate=0.1)):
+        assert step.array.dtype == np.float32, step.name
+
+
+@pytest.mark.parametrize("exponent", [-600, -200, 200, 600])
+def test_gradients_of_a_cosine_are_smaller_where_vectors_are_longer(exponent: int) -> None:
+    """The cosine ignores lengths, so 2^n X has 2^−n of the derivative; by powers of two exactly."""
+    q, k = np.array([[3.0, 4.0], [1.0, -2.0]]), np.array([[1.0, 1.0], [2.0, 0.5], [0.0, 3.0]])
+    keys: dict[str, Any] = {"V": [[1.0], [2.0], [4.0]], "score": "cosine", "gradient": "sum"}
+    plain = attncli.compute(attncli.Problem(Q=q, K=k, **keys))
+    long = attncli.compute(attncli.Problem(Q=np.ldexp(q, exponent), K=k, **keys))
+    np.testing.assert_array_equal(np.ldexp(long["d_Q"].array, exponent), plain["d_Q"].array)
+    np.testing.assert_array_equal(long["d_K"].array, plain["d_K"].array)
+    assert plain["d_Q"].array.all()
+
+
+@pytest.mark.parametrize("exponent", [-600, 600])
+def test_distances_and_their_gradients_depend_on_the_width_alone(exponent: int) -> None:
+    """2^n of all vectors and of the width: the same scores, and 2^−n of the derivatives."""
+    q, k = np.array([[3.0, 4.0], [1.0, -2.0]]), np.array([[1.0, 1.0], [2.0, 0.5], [0.0, 3.0]])
+
+    def trace(n: int) -> attncli.Trace:
+        score = {"name": "distance", "width": 2.0**n}
+        keys: dict[str, Any] = {"V": [[1.0], [2.0], [4.0]], "score": score, "gradient": "sum"}
+        return attncli.compute(attncli.Problem(Q=np.ldexp(q, n), K=np.ldexp(k, n), **keys))
+
+    plain, large = trace(0), trace(exponent)
+    np.testing.assert_array_equal(large["scores"].array, plain["scores"].array)
+    for name in ("d_Q", "d_K"):
+        np.testing.assert_array_equal(np.ldexp(large[name].array, exponent), plain[name].array)
+
+
+def test_all_steps_are_judged_by_their_own_numbers(tmp_path: Any) -> None:
+    """2·2 − 1 is 3 everywhere, though 1·1 − 1 would be a sum of 0."""
+    rows = ", ".join(["[2]"] * 512)
+    path = tmp_path / "hw.yaml"
+    path.write_text(f"X: [{rows}]\nscore: dot\nbias: -1\nnormalize: sum\n")
+    problem = attncli.load(path)
+    assert compute(problem).output[0, 0] == 2
+
+
+@pytest.mark.parametrize("significant", [1, 17])
+def test_a_number_that_is_rounded_beyond_a_float_is_refused(significant: int) -> None:
+    keys: dict[str, Any] = {"K": [[1e-300]], "V": [[1]], "round": {"significant": significant}}
+    problem = attncli.Problem(Q=[[1.7e308]], **keys)
+    if significant == 17:
+        assert attncli.compute(problem)["Q"].value == [[1.7e308]]
+        return
+    with pytest.raises(InputError, match="Q holds a number that is beyond what a float can hold"):
+        attncli.compute(problem)
