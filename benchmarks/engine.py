@@ -13,7 +13,11 @@ the extra `peers`: here, or by the interpreter that `--peers` names. Three parts
   12 layers of GPT-2; with `--processes` only these. Checkouts that are named run beside this one.
 
 Each engine runs in a process of its own, and they take turns, round after round; a ratio is that of
-the medians. All have the same threads: as many as there are processors.
+the medians. All have the same threads: as many as there are processors. Beside the times stand how
+far the result of each is from that of attn, in units in the last place of the largest number of
+its row, the billions of multiplications and additions of both products that attn does in a second,
+and the share of its time that the products alone take. Where another engine is faster is said
+again at the end.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -235,8 +240,11 @@ def serve(name: str) -> None:
     run: Callable[[], Any] = lambda: None  # noqa: E731
     for line in sys.stdin:
         if line.strip():
-            run = ENGINES[name](json.loads(line))
-            run()  # a first time, which is not measured
+            case = json.loads(line)
+            run = ENGINES[name](case)
+            found = run()  # a first time, which is not measured
+            if found is not None:
+                np.save(Path(case["folder"]) / f"{name}.npy", found)
         start = time.perf_counter()
         run()
         print(time.perf_counter() - start, flush=True)
@@ -265,39 +273,58 @@ class Engine:
         self.process.communicate()
 
 
-def measured(case: Case, pythons: dict[str, str], rounds: int) -> dict[str, float]:
-    """Return the median seconds of every engine on a case, which take turns."""
+def measured(
+    case: Case, pythons: dict[str, str], rounds: int
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the median seconds of every engine on a case, and how far its result is from attn's.
+
+    The engines take turns. The distance is in units in the last place of the largest number of a
+    row; the parts of the floor have no result.
+    """
     engines = {name: Engine(name, python) for name, python in pythons.items()}
     seconds: dict[str, list[float]] = {name: [] for name in engines}
-    for round_ in range(rounds + 1):
-        for name, engine in engines.items():
-            found = engine.ask("" if round_ else json.dumps(case))
-            if round_:
-                seconds[name].append(found)
-    for engine in engines.values():
-        engine.end()
-    return {name: statistics.median(found) for name, found in seconds.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        first = json.dumps(case | {"folder": folder})
+        for round_ in range(rounds + 1):
+            for name, engine in engines.items():
+                found = engine.ask("" if round_ else first)
+                if round_:
+                    seconds[name].append(found)
+        for engine in engines.values():
+            engine.end()
+        results = {path.stem: np.load(path) for path in Path(folder).glob("*.npy")}
+    own = results.pop("attn")
+    unit = np.spacing(np.abs(own).max(axis=-1, keepdims=True))
+    apart = {name: float((np.abs(other - own) / unit).max()) for name, other in results.items()}
+    return {name: statistics.median(found) for name, found in seconds.items()}, apart
 
 
 def engines(sizes: list[int], heads: list[int], peers: dict[str, str], rounds: int) -> None:
     """Print the time of each engine by length, heads, mask and type, and the ratios."""
     there = [name for name in ENGINES if name not in PEERS or name in peers]
     pythons = {name: peers.get(name, sys.executable) for name in there}
-    print(f"engine alone, d = {D}: medians of {rounds} rounds in ms, and attn over each")
-    print(f"{'type':8} {'n':>6} {'heads':>5} {'mask':7} {'attn':>8}", end="")
-    print("".join(f" {name:>8} {'ratio':>6}" for name in pythons if name != "attn"), "  floor")
-    for dtype in ("float64", "float32"):
-        for n in sizes:
-            for count in heads:
-                for mask in ("", "causal"):
-                    case = {"dtype": dtype, "n": n, "heads": count, "mask": mask}
-                    found = measured(case, pythons, rounds)
-                    own = found["attn"]
-                    floor = found["products"] + found["exps"]
-                    line = f"{dtype:8} {n:6} {count:5} {mask or '-':7} {own * 1e3:8.1f}"
-                    for name in (name for name in pythons if name != "attn"):
-                        line += f" {found[name] * 1e3:8.1f} {own / found[name]:6.2f}"
-                    print(f"{line} {own / floor:6.2f}x", flush=True)
+    print(f"engine alone, d = {D}: medians of {rounds} rounds in ms, attn over each, units apart")
+    others = [name for name in pythons if name != "attn"]
+    columns = "".join(f" {name:>8} {'ratio':>6} {'ulp':>5}" for name in others)
+    print(f"{'type':8} {'n':>6} {'heads':>5} {'mask':7} {'attn':>8}{columns}", end="")
+    print(f" {'floor':>6} {'GFLOP/s':>8} {'products':>9}")
+    slower = []
+    for dtype, n, count, mask in product(("float64", "float32"), sizes, heads, ("", "causal")):
+        case = {"dtype": dtype, "n": n, "heads": count, "mask": mask}
+        found, apart = measured(case, pythons, rounds)
+        own = found["attn"]
+        about = f"{dtype:8} {n:6} {count:5} {mask or '-':7}"
+        line = f"{about} {own * 1e3:8.1f}"
+        for name in others:
+            far = f"{apart[name]:5.1f}" if name in apart else f"{'':5}"
+            line += f" {found[name] * 1e3:8.1f} {own / found[name]:6.2f} {far}"
+            if name in apart and own > found[name]:
+                slower.append(f"{about} {name:8} {own / found[name]:.2f}")
+        operations = 4 * n**2 * D * count / (2 if mask else 1)
+        shares = f"{own / (found['products'] + found['exps']):6.2f} {operations / own / 1e9:8.1f}"
+        print(f"{line} {shares} {found['products'] / own:9.2f}", flush=True)
+    print("\nwhere another engine is faster, and how many times as long attn takes")
+    print("\n".join(slower) or "nowhere")
 
 
 def attention_file(path: Path, n: int, heads: int) -> None:

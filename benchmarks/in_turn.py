@@ -88,10 +88,10 @@ def print_ratios(costs: Mapping[str, Cost], bounds: Mapping[str, float] | None =
     `bounds` are the largest shares of time on the wall that commands should have.
     """
     first = next(iter(costs.values()))
-    print(f"{'':44}{'seconds':>9}{'ratio':>7}{'busy':>9}{'ratio':>7}{'MB':>7}")
+    print(f"{'':72}{'seconds':>9}{'ratio':>7}{'busy':>9}{'ratio':>7}{'MB':>7}")
     for name, cost in costs.items():
         most = (bounds or {}).get(name)
         times = zip(cost[:2], first[:2], strict=True)
         texts = "".join(f"{own:9.3f}{own / base:7.2f}" for own, base in times)
         bound = f"   at most {most}" if most else ""
-        print(f"{name:44}{texts}{cost.megabytes:7.0f}{bound}", flush=True)
+        print(f"{name:72}{texts}{cost.megabytes:7.0f}{bound}", flush=True)

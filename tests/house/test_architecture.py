@@ -147,13 +147,38 @@ def imports() -> dict[str, set[str]]:
 
 
 def imported(path: Path) -> Iterator[str]:
-    """Yield the modules of the package that a file imports."""
+    """Yield the modules of the package that a file imports, in whichever form."""
     modules = set(map(module_of, MODULES))
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "attncli":
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-            found = {name if name in modules else str(node.module) for name in names}
-            yield from found - {"attncli"}
+        match node:
+            case ast.Import():
+                names = [alias.name for alias in node.names]
+            case ast.ImportFrom(module=module, level=level):
+                up = module_of(path).split(".")[: -level or None] if level else []
+                home = ".".join([*up, *filter(None, [module])])
+                names = [f"{home}.{alias.name}" for alias in node.names]
+            case _:
+                continue
+        inside = [name for name in names if name.startswith("attncli.")]
+        yield from {name if name in modules else name.rpartition(".")[0] for name in inside} - {
+            "attncli"
+        }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from attncli.core.tape import step",
+        "from attncli.core.tape.step import Step",
+        "import attncli.core.tape.step",
+        "import attncli.core.tape.step as one",
+        "def later():\n    import attncli.core.tape.step",
+        "from ..core.tape.step import Step",
+    ],
+)
+def test_an_import_is_seen_in_every_form(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "read_text", lambda _: line)
+    assert [*imported(PACKAGE / "printing" / "page.py")] == ["attncli.core.tape.step"]
 
 
 def test_imports_go_downwards(imports: dict[str, set[str]]) -> None:

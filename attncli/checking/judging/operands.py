@@ -41,7 +41,7 @@ class Reference(Record, eq=False):
         """Return a result that depends on the problem and a key alone; work it out only once.
 
         Where the students of a class hand in only the output, this makes judging a wrong one three
-        times as fast (benchmarks/checking.py).
+        times as fast (benchmarks/commands.py).
         """
         return self.trace.kept(key, make) if self.is_small else make()
 

@@ -67,7 +67,7 @@ def value_of(text: str) -> float:
     return NumberAsWritten(evaluate(formula), formula)
 
 
-@lru_cache(maxsize=16384)  # a class writes the same numbers: a quarter of benchmarks/checking.py
+@lru_cache(maxsize=16384)  # a class writes the same numbers: a quarter of benchmarks/commands.py
 def decimal_of(text: str) -> tuple[float, float] | None:
     """Return the value of a decimal number and one unit in its last place; None for other texts.
 

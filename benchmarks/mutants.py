@@ -1,0 +1,194 @@
+"""Break the program in many places, one at a time, and see whether a test notices.
+
+    python benchmarks/mutants.py --count 40 --seed 55
+    python benchmarks/mutants.py attncli/checking/judging --count 60 --seed 1
+
+Draws places in the syntax trees of the package (as many of each room as its lines are a share of
+all), changes a comparison, an operator, a number, a condition or the end of a function there, and
+runs the tests, those of the same subject first, until one fails. A mutant that lives is printed
+with its line: either nothing depends on it, or a test is missing. Works in a copy of the
+repository.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+
+FIRST = {
+    "core": ["tests/mechanisms", "tests/laws", "tests/printing"],
+    "checking": ["tests/checking", "tests/classroom"],
+    "reading": ["tests/reading", "tests/checking"],
+    "printing": ["tests/printing", "tests/sessions"],
+    "pages": ["tests/printing", "tests/classroom"],
+    "classroom": ["tests/classroom", "tests/sessions"],
+    "cli": ["tests/sessions", "tests/docs"],
+}
+"""Where the tests of a wing are; those of the other folders run after them."""
+
+COMPARED = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+CALCULATED = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.MatMult: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.FloorDiv: ast.Div,
+    ast.Mod: ast.Mult,
+}
+
+
+class Mutant(NamedTuple):
+    """One change: what stands in which lines of a file, and what stands there instead."""
+
+    path: Path
+    line: int
+    before: str
+    after: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.path.relative_to(ROOT)}:{self.line}: {self.before}  →  {self.after}"
+
+
+def changed(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what may stand in place of a node."""
+    match node:
+        case ast.Compare(left, [operator], [right]):
+            yield ast.Compare(left, [COMPARED[type(operator)]()], [right])
+        case ast.BinOp(left, operator, right) if type(operator) in CALCULATED:
+            yield ast.BinOp(left, CALCULATED[type(operator)](), right)
+        case ast.BoolOp(operator, values):
+            yield ast.BoolOp(ast.Or() if isinstance(operator, ast.And) else ast.And(), values)
+        case ast.UnaryOp(ast.Not(), operand) | ast.UnaryOp(ast.USub(), operand):
+            yield operand
+        case ast.Constant(bool() as value):
+            yield ast.Constant(not value)
+        case ast.Constant(int() | float() as value):
+            yield ast.Constant(value + 1)
+        case ast.IfExp(test, body, orelse):
+            yield ast.IfExp(test, orelse, body)
+
+
+def mutants_of(path: Path) -> list[Mutant]:
+    """Return every mutant of a module."""
+    text = path.read_text(encoding="utf-8")
+    lines, tree = text.splitlines(keepends=True), ast.parse(text)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line.encode()))
+    data, found = text.encode(), []
+    inside = [node for function in functions(tree) for node in ast.walk(function)]
+    for node in dict.fromkeys(inside):
+        for other in changed(node):
+            assert isinstance(node, ast.expr)
+            assert node.end_lineno is not None
+            assert node.end_col_offset is not None
+            begin = starts[node.lineno - 1] + node.col_offset
+            end = starts[node.end_lineno - 1] + node.end_col_offset
+            before, after = data[begin:end].decode(), f"({ast.unparse(other)})"
+            new = (data[:begin] + after.encode() + data[end:]).decode()
+            found.append(Mutant(path, node.lineno, before, after, new))
+    return found
+
+
+def functions(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield the statements of a module that are run: no texts, types or imports."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Assign):
+            yield from node.body if isinstance(node, ast.ClassDef | ast.FunctionDef) else [node]
+
+
+def drawn(folders: list[str], count: int, seed: int) -> list[Mutant]:
+    """Draw mutants, from each room by the share of its lines."""
+    rng = random.Random(seed)
+    files = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+    sizes = [len(path.read_text(encoding="utf-8").splitlines()) for path in files]
+    chosen: list[Mutant] = []
+    while len(chosen) < count:
+        some = mutants_of(rng.choices(files, sizes)[0])
+        if some and (one := rng.choice(some)) not in chosen:
+            chosen.append(one)
+    return chosen
+
+
+def killed_by(mutant: Mutant, copy: Path, workers: str) -> str:
+    """Return the first test that fails with a mutant in place; empty where none does."""
+    place = copy / mutant.path.relative_to(ROOT)
+    wing = mutant.path.relative_to(ROOT).parts[1]
+    first = FIRST.get(wing, [])
+    others = sorted(str(path.relative_to(copy)) for path in (copy / "tests").iterdir())
+    rest = [name for name in others if (copy / name).is_dir() and name not in first]
+    place.write_text(mutant.text, encoding="utf-8")
+    try:
+        for folders in (first, rest):
+            command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", workers, *folders]
+            if folders:
+                done = subprocess.run(
+                    [*command, "-p", "no:cacheprovider", "-rfE"],
+                    cwd=copy,
+                    env={**os.environ, "PYTHONPATH": str(copy)},
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
+                if done.returncode == 1:
+                    (*_, last) = [s for s in done.stdout.splitlines() if "FAILED" in s] or ["?"]
+                    return last.removeprefix("FAILED ").split(" - ")[0]
+                if done.returncode not in (0, 5):
+                    return "the tests cannot be collected"
+        return ""
+    finally:
+        shutil.copy2(mutant.path, place)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("folders", nargs="*", default=["attncli"])
+    parser.add_argument("--count", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", default="2")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy"
+        shutil.copytree(
+            ROOT, copy, ignore=shutil.ignore_patterns(".*", "*.egg-info", "__pycache__")
+        )
+        lived = 0
+        for number, mutant in enumerate(drawn(asked.folders, asked.count, asked.seed), 1):
+            began = time.monotonic()
+            test = killed_by(mutant, copy, asked.workers)
+            lived += not test
+            seconds = f"{time.monotonic() - began:.0f} s"
+            print(f"{number}. {mutant}\n   {test or 'LIVES'} ({seconds})", flush=True)
+        print(f"{asked.count - lived} of {asked.count} are noticed")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+"""The house stays as small as `ceilings.toml` says: it can grow only on purpose."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from tests.conftest import ROOT
+
+CEILINGS = tomllib.loads((ROOT / "tests" / "house" / "ceilings.toml").read_text())
+
+
+def lines_of(folder: str) -> int:
+    """Return how many lines of Python a folder has that are not blank."""
+    files = (ROOT / folder).rglob("*.py")
+    return sum(bool(line.strip()) for path in files for line in path.read_text().splitlines())
+
+
+@pytest.mark.parametrize("folder", ["attncli", "tests", "benchmarks"])
+def test_a_folder_has_no_more_lines_than_its_ceiling(folder: str) -> None:
+    assert lines_of(folder) <= CEILINGS[folder]
+
+
+@pytest.mark.parametrize("folder", ["attncli", "tests", "benchmarks"])
+def test_a_ceiling_follows_when_lines_go(folder: str) -> None:
+    """Within a hundredth: what was won is not lost again unseen."""
+    assert lines_of(folder) >= 0.99 * CEILINGS[folder]
