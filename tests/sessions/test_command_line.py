@@ -105,16 +105,6 @@ def test_one_step_as_csv_is_read_by_loadtxt(name: str, attn: Attn) -> None:
         np.testing.assert_array_equal(np.loadtxt(io.StringIO(text), delimiter=",").ravel(), value)
 
 
-def test_only_keeps_the_order_of_computation(attn: Attn) -> None:
-    out = attn("compute", GOOD, "--only", "output,scores", "-f", "json").out
-    assert list(json.loads(out)["steps"]) == ["scores", "output"]
-
-
-@cases("command_line", "decimals")
-def test_decimals(form: str, expected: str, attn: Attn) -> None:
-    assert expected in attn("compute", GOOD, "--only", "weights", "-d", "2", "-f", form).out
-
-
 @pytest.mark.parametrize("suffix", ["json", "yaml", "csv", "npz", "txt"])
 def test_file_s_name_tells_the_format(suffix: str, attn: Attn, tmp_path: Path) -> None:
     result = attn("compute", GOOD, "-o", tmp_path / f"out.{suffix}")
@@ -127,26 +117,6 @@ def test_file_s_name_tells_the_format(suffix: str, attn: Attn, tmp_path: Path) -
     else:
         with np.load(tmp_path / "out.npz") as file:
             assert file["scores"].tolist() == [[14, 10, 9], [10, 11, 6], [9, 6, 6]]
-
-
-def test_a_failed_run_leaves_the_old_file(attn: Attn, tmp_path: Path) -> None:
-    out = tmp_path / "out.json"
-    out.write_text("old")
-    out.chmod(0o640)
-    assert attn("compute", "tests/data/errors/nan.yaml", "-o", out).status == 2
-    assert out.read_text() == "old"
-    assert attn("compute", GOOD, "-o", out).status == 0
-    assert json.loads(out.read_text())["title"] == "I am good"
-    assert out.stat().st_mode & 0o777 == 0o640
-    assert [p.name for p in tmp_path.iterdir()] == ["out.json"]
-
-
-def test_a_file_that_cannot_be_written(attn: Attn, tmp_path: Path) -> None:
-    (tmp_path / "folder.json").mkdir()
-    result = attn("compute", GOOD, "-o", tmp_path / "folder.json")
-    assert result.status == 2
-    assert result.err.count("\n") <= 2
-    assert [p.name for p in tmp_path.iterdir()] == ["folder.json"]
 
 
 def test_no_input_reads_a_pipe(attn_process: Attn) -> None:
@@ -162,18 +132,6 @@ def test_help_is_plain_and_the_same_both_ways(attn: Attn, attn_process: Attn) ->
     assert short == long
     assert short.status == 0
     assert "\x1b" not in attn_process("-h", env={"FORCE_COLOR": "1"}).out
-
-
-def test_version(attn: Attn) -> None:
-    assert re.fullmatch(r"attn \d+\.\d+\.\d+\n", attn("--version").out)
-
-
-def test_matrices_from_flags_alone(attn: Attn, tmp_path: Path) -> None:
-    (tmp_path / "x.csv").write_text("1,0\n0,1\n")
-    (tmp_path / "w.csv").write_text("2,0\n0,3\n")
-    arguments = ["compute", "-m", "X=x.csv", "--score", "general", "-m", "score.W=w.csv"]
-    result = attn(*arguments, "--only", "scores", "-f", "csv", cwd=tmp_path)
-    assert result.out == "2,0\n0,3\n"
 
 
 FLAGS: dict[str, tuple[str, Callable[[Any], bool]]] = {
@@ -197,20 +155,6 @@ def test_flags_replace_what_the_file_says(flag: str, attn: Attn) -> None:
     result = attn("compute", GOOD, flag, value, "-f", "json")
     assert result.status == 0, result.err
     assert holds(json.loads(result.out))
-
-
-def test_several_documents_in_one_file(attn: Attn) -> None:
-    text = b"X: [[1]]\n---\n---\nX: [[2]]\n"
-    out = attn("compute", "-", "--only", "output", "-f", "csv", stdin=text).out
-    assert out == "1\n\n2\n"
-
-
-def test_quiet_leaves_out_title_and_warnings(attn: Attn) -> None:
-    loud = attn("compute", "sample_inputs/mask_matrix.yaml")
-    quiet = attn("compute", "sample_inputs/mask_matrix.yaml", "-q")
-    assert "warning: every cell of query c is blocked" in loud.err
-    assert (quiet.err, quiet.status) == ("", 0)
-    assert quiet.out == loud.out.split("\n\n", maxsplit=1)[1]
 
 
 @cases("command_line", "colour_in_a_pipe")

@@ -32,7 +32,6 @@ from tests.conftest import (
     TYPICAL_SAMPLES,
     Attn,
     Result,
-    cases,
     environment,
     in_terminal,
 )
@@ -222,10 +221,6 @@ def test_table_file_obeys_full_and_quiet(attn: Attn, tmp_path: Path) -> None:
         assert (tmp_path / "a.txt").read_text() == attn(*run).out, flags
 
 
-def test_dash_is_standard_output(attn: Attn) -> None:
-    assert attn("compute", GOOD, "-o", "-").out == attn("compute", GOOD).out
-
-
 def test_old_file_stays_when_the_disk_is_full(tmp_path: Path) -> None:
     """A limit on the size of files stands for a full disk."""
     old = tmp_path / "a.json"
@@ -373,10 +368,6 @@ def test_messages_escape_what_they_quote(attn: Attn) -> None:
 # --- help ------------------------------------------------------------------------------------
 
 
-def test_help_cuts_no_summary(attn: Attn) -> None:
-    assert "..." not in attn("--help").out.partition("Commands:")[2]
-
-
 # --- odd files -------------------------------------------------------------------------------
 
 
@@ -428,145 +419,12 @@ def test_signs_of_tables_take_one_column() -> None:
 # --- names and files -------------------------------------------------------------------------
 
 
-@cases("command_line_edges", "a_matrix_turned_round_has_the_cells_of_the_matrix")
-def test_a_matrix_turned_round_has_the_cells_of_the_matrix(
-    name: str, same: str, attn: Attn
-) -> None:
-    found, wanted = attn("explain", GOOD, name), attn("explain", GOOD, same)
-    assert found.status == 0, found.err
-    assert found.out == wanted.out
-
-
-def test_heads_of_a_matrix_turned_round_stay(attn: Attn) -> None:
-    sample = "sample_inputs/heads_cut.yaml"
-    result = attn("explain", sample, "Kᵀ[head 2][1, am]", "Kᵀ[head 2]")
-    assert result.status == 0, result.err
-    assert result.out.splitlines()[1].startswith("K[head 2][am, 1] ")
-
-
-def test_bad_cells_do_not_hide_the_others(attn: Attn) -> None:
-    result = attn("explain", GOOD, "scores[am, I]", "nope[1,1]", "output[am, 1]", "scores[9]")
-    assert result.status == 2
-    assert "scores[am, I] = " in result.out
-    assert "output[am, 1] = " in result.out
-    assert result.err.count("there is no") == 2
-    nothing = attn("explain", GOOD, "nope")
-    assert (nothing.status, nothing.out) == (2, "")
-
-
-@pytest.mark.parametrize("symbol", ["A", "α", "attention weights"])
-def test_only_takes_the_symbols_of_pages(symbol: str, attn: Attn) -> None:
-    for more in ([], ["-f", "json"], ["-f", "csv"]):
-        wanted = attn("compute", GOOD, "--only", "weights", *more)
-        assert attn("compute", GOOD, "--only", symbol, *more) == wanted
-
-
-def test_only_takes_no_symbol_for_a_matrix_of_the_problem(attn: Attn) -> None:
-    result = attn("compute", "sample_inputs/recurrent.yaml", "--only", "A", "-f", "csv")
-    assert result.out == "1,0,1,0\n0,1,0,1\n"  # not the weights, whose symbol is A
-
-
-MASKED = """\
-tokens: [I, am, good]
-X: [[1, 3], [1, 1], [1, 2]]
-W_q: [[1, 0], [0, 1]]
-W_k: [[1, 0], [1, 1]]
-mask: causal
-"""
-
-
-def test_only_shows_inputs_and_headings(attn: Attn, tmp_path: Path) -> None:
-    sample = tmp_path / "hw.yaml"
-    sample.write_text(MASKED)
-    for name, start in (
-        ("X", "X   (3, 2)\n"),
-        ("W_q", "W_q   (2, 2)\n"),
-        ("Q = X W_q", "Q = X W_q "),
-        ("Kᵀ", "K = X W_k "),
-        ("masked = scaled, −∞ where mask = 0", "masked = scaled, −∞ where mask = 0 "),
-    ):
-        result = attn("compute", sample, "--only", name)
-        assert (result.status, result.out[: len(start)]) == (0, start)
-    both = attn("compute", sample, "--only", "X,scores", "-f", "json")
-    assert [*json.loads(both.out)["steps"]] == ["X", "scores"]
-    stream = "".join(f'{{"X": [[{n}, 1], [1, 0]], "score": "dot"}}\n' for n in range(3))
-    result = attn("compute", "--only", "X", "-f", "json", stdin=stream.encode())
-    steps = [json.loads(line)["steps"] for line in result.out.splitlines()]
-    assert [one["X"]["value"][0] for one in steps] == [[n, 1] for n in range(3)]
-
-
-def test_explain_reads_a_file_behind_the_cells(attn: Attn) -> None:
-    wanted = attn("explain", GOOD, "weights[am, I]", "z_am")
-    assert attn("explain", "weights[am, I]", GOOD, "z_am") == wanted
-    assert attn("explain", "weights[am,", "I]", "z_am", GOOD) == wanted
-    assert attn("explain", "nope", "weights").err == "nope: there is no such file\n"
-
-
-@pytest.mark.parametrize(
-    ("word", "said"),
-    [
-        ("d_k", "d_k is 2 here: W_k has 2 columns\nscaled = scores / √d_k   √d_k = √2 = 1.4142\n"),
-        ("sqrt(d_k)", "d_k is 2 here: W_k has 2 columns\nscaled = scores / √d_k "),
-        ("n", "n is 3 here: X has 3 rows\n"),
-        ("d", "d_model is 2 here: X has 2 columns\nd_q is 2 here"),
-        ("scale", "scale is 1/sqrt(d_k) here: what scores are multiplied by\nscaled = scores "),
-        ("heads", "heads is 1 here: how many heads\n"),
-    ],
-)
-def test_explain_says_what_sizes_and_options_are(
-    word: str, said: str, attn: Attn, tmp_path: Path
-) -> None:
-    sample = tmp_path / "hw.yaml"
-    sample.write_text(MASKED)
-    result = attn("explain", sample, word)
-    assert (result.status, result.out[: len(said)], result.err) == (0, said, "")
-    told = attn("explain", sample, word, "-f", "json")
-    assert (told.status, told.out, told.err[: len(said)]) == (0, "", said)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("compute", "FILE", "-o", "FILE"),
-        ("compute", "FILE", "-o", "FILE", "--watch"),
-        ("worksheet", "FILE", "-o", "FILE"),
-        ("vary", "FILE", "-o", "FILE"),
-        ("check", "FILE", "-o", "FILE", "-f", "json"),
-    ],
-)
-def test_no_output_is_an_input(words: tuple[str, ...], attn: Attn, tmp_path: Path) -> None:
-    file = tmp_path / "hw.yaml"
-    file.write_text("X: [[1, 0], [0, 1]]\n")
-    result = attn(*(str(file) if word == "FILE" else word for word in words))
-    hint = "is read here, and would be overwritten\n  name another file with -o\n"
-    assert (result.status, result.err) == (2, f"{file} {hint}")
-    assert file.read_text() == "X: [[1, 0], [0, 1]]\n"
-
-
-def test_set_is_for_every_command_that_reads_a_problem(attn: Attn) -> None:
-    sample = "sample_inputs/i_am_good.yaml"
-    set_ = ("--set", "mask=causal")
-    assert "= 0 / " in attn("explain", sample, "weights[I, am]", *set_).out
-    assert "mask: causal" in attn("vary", sample, *set_).out
-    assert "masked:" in attn("worksheet", sample, "-f", "yaml", *set_).out
-    answers = b'{"weights": [["1.00", "0.00", "0.00"], ["_", "_", "_"], ["_", "_", "_"]]}'
-    assert attn("check", sample, "-", stdin=answers).status == 1
-    assert attn("check", sample, "-", *set_, stdin=answers).status == 0
-    unknown = attn("worksheet", sample, "-f", "yaml", "--set", "foo=1").err
-    assert unknown == "--set: unknown key foo\n  known: form, … (99 in all: see attn schema)\n"
-
-
 def test_a_quiet_command_has_no_note_on_windows_1252(attn: Attn, tmp_path: Path) -> None:
     file = tmp_path / "hw.yaml"
     file.write_bytes("title: café\nX: [[1, 0], [0, 1]]\n".encode("cp1252"))
     for words in (("compute", file), ("worksheet", file, "-f", "yaml")):
         assert "note: " in attn(*words).err
         assert attn(*words, "-q").err == ""
-
-
-def test_all_help_is_there_without_a_command(attn: Attn) -> None:
-    assert attn("--help-all") == attn("--help")
-    assert "attn COMMAND --help-all" in attn("--help").out
 
 
 @pytest.mark.parametrize(("name", "hint"), [("weigths", "did you mean weights?"), ("foo", "known")])
@@ -584,20 +442,6 @@ def test_every_step_may_be_asked_for() -> None:
         for step in with_named_steps(attncli.compute(attncli.load(path))):
             for word in (step.name, step.symbol, *words_of(step.name)):
                 assert may_mean_step(word, KEYS), (path, word)
-
-
-@cases("command_line_edges", "only_shows_a_step_that_changes_nothing")
-def test_only_shows_a_step_that_changes_nothing(
-    name: str, flags: list[str], same: str, attn: Attn
-) -> None:
-    def values(step: str) -> list[Any]:
-        steps = json.loads(attn("compute", GOOD, *flags, "--only", step, "-f", "json").out)["steps"]
-        return [step["value"] for step in steps.values()]
-
-    assert values(name) == values(same)
-    page = attn("compute", GOOD, *flags, "--only", name)
-    assert page.status == 0
-    assert ROW.search(page.out)
 
 
 def test_only_shows_a_step_that_equals_one_which_large_problems_do_not_keep(
@@ -630,44 +474,8 @@ def test_a_flag_that_is_repeated_adds_to_the_first(attn: Attn) -> None:
         assert repeated.status < 2
 
 
-def test_a_file_in_the_place_of_a_command_shows_the_command(attn: Attn) -> None:
-    for words in ("hw.yaml", "hw.yaml --only weights", "-", "LICENSE"):
-        result = attn(*words.split())
-        named = f"{words.split()[0]} is no command of attn"
-        assert result.err == f"{named}\n  to calculate it, write attn compute {words}\n"
-        assert (result.status, result.out) == (2, "")
-
-
-def test_who_asks_for_a_pdf_is_told_what_gives_one(attn: Attn, tmp_path: Path) -> None:
-    out = tmp_path / "hw.pdf"
-    page = f"-o {tmp_path / 'hw'}.html, and print that page to a PDF in a browser\n"
-    result = attn("compute", GOOD, "-o", out)
-    latex = f"-o {tmp_path / 'hw'}.tex --standalone, for LaTeX, or "
-    assert result.err == f"attn writes no PDF\n  use {latex}{page}"
-    assert attn("check", GOOD, "-o", out).err == f"attn writes no PDF\n  use {page}"
-    assert "page.tex --standalone" in attn("worksheet", GOOD, "-f", "pdf").err
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_matrix_is_not_read_from_standard_input(attn: Attn) -> None:
-    for call in (["check", GOOD, "-m", "scores=-"], ["compute", GOOD, "-m", "X=-"]):
-        result = attn(*call, stdin=b"1,2\n")
-        assert result.status == 2
-        assert "a matrix is read from a file, not from standard input" in result.err
-
-
 def test_bytes_that_are_no_text_are_refused(attn: Attn) -> None:
     for call in (["new", "--tokens", "\udcff"], ["compute", GOOD, "--title", "a\udcffb"]):
         result = attn(*call)
         assert (result.status, result.out) == (2, "")
         assert "is no text in UTF-8" in result.err
-
-
-@pytest.mark.parametrize(
-    ("kind", "meant"),
-    [("Self-Attention", "self"), ("CROSS", "cross"), ("co-attention", "co_attention")],
-)
-def test_other_spellings_of_a_kind_are_told(kind: str, meant: str, attn: Attn) -> None:
-    result = attn("compute", "--kind", kind, GOOD)
-    assert result.status == 2
-    assert f"did you mean {meant}?" in result.err

@@ -44,13 +44,6 @@ def test_a_sample_is_printed_as_it_is(path: Path, attn: Attn) -> None:
     assert attn("samples", path.name.removesuffix(".yaml")).out.encode() == path.read_bytes()
 
 
-@cases("start", "an_unknown_sample_has_a_way_out")
-def test_an_unknown_sample_has_a_way_out(name: str, hint: str, attn: Attn) -> None:
-    result = attn("samples", name)
-    assert (result.status, result.out) == (2, "")
-    assert result.err == f"there is no sample {name}\n  {hint}\n"
-
-
 LAYOUTS: list[dict[str, str]] = [{}, {"heads": "2"}, {"heads": "4", "kv_heads": "2"}]
 MASK_FORMS: list[str | None] = [None, *MASKS, "{causal: true, window: [2, 0]}", "{lengths: 1}"]
 
@@ -66,8 +59,15 @@ def fits(kind: str, mask: str | None, layout: dict[str, str]) -> bool:
 SCORING_KINDS = [kind for kind, row in KINDS.items() if "score" in row.keys]
 
 
-@pytest.mark.parametrize("score", SCORES)
-@pytest.mark.parametrize("kind", SCORING_KINDS)
+PAIRS = [
+    pytest.param(kind, score, marks=() if i == j % len(SCORING_KINDS) else pytest.mark.whole)
+    for i, kind in enumerate(SCORING_KINDS)
+    for j, score in enumerate(SCORES)
+]
+"""Every kind with every score; by default each score with one kind, and the kinds in turn."""
+
+
+@pytest.mark.parametrize(("kind", "score"), PAIRS)
 def test_a_new_problem_computes_and_shows_something(
     kind: str, score: str, attn: Attn, tmp_path: Path
 ) -> None:
@@ -146,19 +146,6 @@ def test_each_option_that_may_follow_computes(kind: str, attn: Attn) -> None:
         assert not result.err or "lengths" in option
 
 
-def test_each_key_of_a_new_problem_has_a_comment(attn: Attn) -> None:
-    blocks = attn("new", "--heads", "2", "--mask", "window").out.split("\n\n")
-    keys = [re.match(r"# .*\n(\w+):", block) for block in blocks[1:-1]]
-    names = [key[1] for key in keys if key]
-    assert names == ["kind", "tokens", "X", "W_q", "W_k", "W_v", "W_o", "heads", "score", "mask"]
-
-
-def test_notes_tell_of_a_mask(attn: Attn) -> None:
-    notes = "notes: every token attends to all tokens of X"
-    assert f"{notes} where the mask allows it\n" in attn("new", "--mask", "causal").out
-    assert f"{notes}\n" in attn("new").out
-
-
 def test_sizes_are_those_that_are_asked_for(attn: Attn) -> None:
     flags = ["--tokens", "we like short walks", "--d-model", "5", "--d-k", "3", "--d-v", "6"]
     result = attn("compute", "-", "-f", "json", stdin=attn("new", *flags).out.encode())
@@ -180,23 +167,6 @@ def test_tokens_are_read_back_as_they_were(tokens: str, attn: Attn) -> None:
     options = json.loads(attn("compute", "-", "-f", "json", stdin=text.encode()).out)["options"]
     again = attn("compute", "-", "-f", "json", "--tokens", tokens, stdin=text.encode())
     assert options == json.loads(again.out)["options"]
-
-
-def test_a_new_file_is_written_once(attn: Attn, tmp_path: Path) -> None:
-    first = attn("new", "hw.yaml", cwd=tmp_path)
-    assert (first.status, first.out) == (0, "")
-    assert first.err == "wrote hw.yaml; next: attn compute hw.yaml\n"
-    text = (tmp_path / "hw.yaml").read_text()
-    assert text == attn("new").out == attn("new", "-").out
-    (tmp_path / "hw.yaml").write_text("mine")
-    second = attn("new", "hw.yaml", "--heads", "2", cwd=tmp_path)
-    assert (second.status, second.out) == (2, "")
-    assert second.err == (
-        "hw.yaml is there already, and stays as it is\n"
-        "  name another file, or remove this one first\n"
-    )
-    assert (tmp_path / "hw.yaml").read_text() == "mine"
-    assert [p.name for p in tmp_path.iterdir()] == ["hw.yaml"]
 
 
 @cases("start", "what_cannot_be_new_has_one_message")
@@ -227,19 +197,12 @@ def test_a_blank_problem_says_which_cells_are_open(
     assert attn("compute", "-", stdin=filled.encode()).status == 0
 
 
-def test_few_open_cells_are_named_with_all_else_that_is_wrong(attn: Attn) -> None:
-    text = b"X: [[?, 1], [2, ~]]\nW_q: |\n  _ 2\n  1 1\nscore: dott\n"
-    error = attn("compute", "-", stdin=text).err
-    assert "<stdin>:1:6: 3 cells are open: X[1, 1], X[2, 2], W_q[1, 1]\n    X: [[?, 1]" in error
-    assert "write a number in the place of each" in error
-    assert "unknown score dott" in error
-
-
 def commands(attn: Attn) -> list[str]:
     """Return the commands that the help of the program lists."""
     return re.findall(r"^  (\w+)  ", attn("-h").out.partition("\nCalculate:")[2], re.MULTILINE)
 
 
+@pytest.mark.whole
 def test_every_help_page_fits_a_screen_and_ends_with_examples_that_run(
     attn: Attn, tmp_path: Path
 ) -> None:
@@ -287,13 +250,6 @@ def test_options_are_grouped(attn: Attn) -> None:
         assert "--help" in options
 
 
-@pytest.mark.parametrize("tokens", ["", ",", " ", "[]"])
-def test_tokens_must_name_a_word(attn: Attn, tokens: str) -> None:
-    result = attn("new", "--tokens", tokens)
-    assert (result.status, result.out) == (2, "")
-    assert "tokens names no word" in result.err
-
-
 def test_a_circle_of_links_and_a_name_that_is_too_long(attn: Attn, tmp_path: Path) -> None:
     (tmp_path / "one").symlink_to("two")
     (tmp_path / "two").symlink_to("one")
@@ -301,9 +257,3 @@ def test_a_circle_of_links_and_a_name_that_is_too_long(attn: Attn, tmp_path: Pat
         result = attn("new", tmp_path / name)
         assert result.status == 2
         assert "cannot be written" in result.err
-
-
-def test_a_suggested_mask_is_described_as_it_is_written(attn: Attn) -> None:
-    lines = attn("new", "--kind", "cross").out.splitlines()
-    (line,) = [line for line in lines if line.startswith("# mask: {lengths: 1}")]
-    assert line.endswith("# which keys j a query i may attend to: j < length")
