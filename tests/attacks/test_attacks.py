@@ -14,6 +14,7 @@ from tests.conftest import ROOT, Attn
 ATTACKS = {
     name: import_module(f"tests.attacks.{name}")
     for _, name, _ in iter_modules(tests.attacks.__path__)
+    if not name.startswith("test_")
 }
 BOUNDS = {
     f"{sentence[0].lower()}{sentence[1:-1]}": one.BOUND

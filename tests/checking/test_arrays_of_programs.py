@@ -25,7 +25,7 @@ def layers() -> Iterator[Layer]:
 
     The first that differs is that of all steps, then that of the weights and the output.
     """
-    with np.load(ROOT / "tests" / "layers" / "conventions.npz") as stored:
+    with np.load(ROOT / "tests" / "data" / "layers" / "conventions.npz") as stored:
         index, numbers = json.loads(str(stored["index"])), stored["numbers"]
     for one in index:
         found: list[dict[str, Any]] = []

@@ -16,6 +16,7 @@ from socket import socket
 from types import SimpleNamespace
 from typing import Any
 
+import distributed
 import numpy as np
 import pytest
 
@@ -284,7 +285,6 @@ def test_slow_pipe_gets_each_answer_at_once() -> None:
 
 def test_page_on_many_machines(tmp_path: Path) -> None:
     """Its commands are run in one shell, as workers go on from block to block."""
-    pytest.importorskip("distributed")
     page = blocks((ROOT / "docs" / "many-machines.md").read_text())
     with socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -325,7 +325,6 @@ def test_wrong_cluster_is_named(
     flags: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It is, even if so few problems need no other process."""
-    pytest.importorskip("distributed")
     assert run(["compute", str(ROOT / "sample_inputs" / "i_am_good.yaml"), *flags]) == 2
     assert capsys.readouterr().err.startswith(message)
 
@@ -348,7 +347,6 @@ def started(*words: str, folder: Path = ROOT) -> Iterator[subprocess.Popen[bytes
 
 def test_a_cluster_that_cannot_go_on_is_a_sentence(tmp_path: Path) -> None:
     """Workers have another version; then the scheduler ends while rows are written."""
-    pytest.importorskip("distributed")
     key, answers = write_class(tmp_path)
     for number in range(450):  # their rows are more than a pipe holds
         (answers / f"{'a' * 200} {number}.yaml").write_text("weights: [[0.27, 0.73]]")
@@ -382,7 +380,6 @@ def test_a_cluster_that_cannot_go_on_is_a_sentence(tmp_path: Path) -> None:
 def test_workers_of_another_version_are_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    distributed = pytest.importorskip("distributed")
     one, other = ({"packages": {"attncli": version}} for version in ("1.0", "0.9"))
     workers = {"tcp://10.0.0.2:1": one, "tcp://10.0.0.3:1": other}
     client = SimpleNamespace(
