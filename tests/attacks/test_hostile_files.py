@@ -115,9 +115,19 @@ CALCULATIONS: dict[str, tuple[dict[str, tuple[int, ...]], dict[str, Any]]] = {
 }
 
 
+SLOW = ("decode", "transformer")
+
+
 @pytest.mark.parametrize(
     ("name", "dtype"),
-    [*((name, "f8") for name in CALCULATIONS), ("plain", "f4"), ("gradient of heads", "f4")],
+    [
+        pytest.param(name, dtype, marks=pytest.mark.whole if name in SLOW else ())
+        for name, dtype in (
+            *((name, "f8") for name in CALCULATIONS),
+            ("plain", "f4"),
+            ("gradient of heads", "f4"),
+        )
+    ],
 )
 def test_the_memory_of_a_calculation_is_estimated(
     name: str, dtype: str, monkeypatch: pytest.MonkeyPatch
@@ -416,6 +426,7 @@ def test_steps_that_are_not_read_lose_their_numbers_and_others_keep_all(
     assert bool(dropped) == (name not in ("left out", "symbols", "patterns", "gradient"))
 
 
+@pytest.mark.whole
 def test_layers_take_no_more_memory_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where only the output is read: a layer is over when the next one has its numbers."""
     draw = np.random.default_rng(1)

@@ -24,7 +24,11 @@ PAGES = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").g
 """Every page, whose blocks are run in a folder with the samples."""
 
 SESSIONS = [
-    pytest.param(body, id=f"{page}: {body.splitlines()[0][2:50]}")
+    pytest.param(
+        body,
+        id=f"{page}: {body.splitlines()[0][2:50]}",
+        marks=pytest.mark.whole if "attn vary" in body else (),
+    )
     for page in PAGES
     if Path(page).stem not in OWN_TESTS
     for language, body in blocks((ROOT / page).read_text())

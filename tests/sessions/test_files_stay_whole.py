@@ -163,7 +163,13 @@ def is_whole(name: str, data: bytes, expected: Sequence[bytes]) -> bool:
     return data in expected
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+BY_DEFAULT = ("compute many.yaml -f html -o out/", "compute one.yaml -o one.json", "new new.yaml")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(c, marks=() if c in BY_DEFAULT else pytest.mark.whole) for c in COMMANDS],
+)
 @pytest.mark.usefixtures("drawn_once", "small_pool")
 def test_files_are_whole_whichever_call_fails(
     command: str, given: Files, capfd: pytest.CaptureFixture[str]

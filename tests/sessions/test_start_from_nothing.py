@@ -114,6 +114,13 @@ def saturated(trace: attncli.Trace) -> list[list[float]]:
     return [r.tolist() for r in rows if len(r) > 1 and (r.max() > 0.95 or r.max() == r.min())]
 
 
+WITH_SLOW_ONES = [
+    pytest.param(kind, marks=pytest.mark.whole if kind in ("encoder_decoder", "latent") else ())
+    for kind in KINDS
+]
+"""The kinds, of which two have many matrices to draw."""
+
+
 @cases("start", "every_key_of_a_flag_may_be_set_in_a_new_problem")
 def test_every_key_of_a_flag_may_be_set_in_a_new_problem(
     arguments: list[str], written: list[str], attn: Attn
@@ -131,7 +138,7 @@ def test_a_new_problem_has_the_flags_of_keys_that_compute_has(attn: Attn) -> Non
     assert keys <= {*flags[0]} & {*flags[1]}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", WITH_SLOW_ONES)
 def test_each_option_that_may_follow_computes(kind: str, attn: Attn) -> None:
     text = attn("new", "--kind", kind).out
     options = re.findall(r"^# (\w+: \S.*?)  +# ", text, re.MULTILINE)
@@ -178,8 +185,14 @@ def test_what_cannot_be_new_has_one_message(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("kind", SCORING_KINDS)
-@pytest.mark.parametrize("score", ["dot", "additive"])
+@pytest.mark.parametrize(
+    ("kind", "score"),
+    [
+        ("self", "additive"),
+        *((one, "dot") for one in SCORING_KINDS if one != "encoder_decoder"),
+        pytest.param("encoder_decoder", "additive", marks=pytest.mark.whole),
+    ],
+)
 def test_a_blank_problem_says_which_cells_are_open(
     kind: str, score: str, attn: Attn, tmp_path: Path
 ) -> None:
