@@ -1,7 +1,5 @@
 """ONNX's LinearAttention and Qwen3-Next's gated delta rule, which the tests compare with `attn`.
 
-    python -m benchmarks.delta
-
 It needs onnx ≥ 1.23, torch and transformers, and nothing of the package. Both references work in
 float32; here the same lines run in float64. Keys are those of a problem: what ONNX and Qwen call
 decay is the logarithm of alpha. The node tests of ONNX are stored as they are, in float32.
@@ -10,7 +8,8 @@ decay is the logarithm of alpha. The node tests of ONNX are stored as they are, 
 from __future__ import annotations
 
 import inspect
-import json
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,8 +20,8 @@ from onnx.backend.test.case.node import linear_attention
 from onnx.reference.ops import op_linear_attention
 from transformers.models.qwen3_next import modeling_qwen3_next
 
-RECORDED = Path(__file__).parent.parent / "tests" / "data" / "recorded"
-NODE_TESTS = RECORDED / "delta_onnx_node_tests.npz"
+FOLDER = Path(__file__).parents[2] / "tests" / "data" / "recorded"
+NODE_TESTS = FOLDER / "delta_onnx_node_tests.npz"
 
 HEADS = ((1, 1), (2, 2), (4, 2), (4, 1))
 """The heads of queries, and those of keys and values."""
@@ -117,18 +116,17 @@ def node_tests() -> dict[str, Any]:
     return arrays
 
 
-def main() -> None:
+def save() -> None:
     np.savez_compressed(NODE_TESTS, **node_tests())
-    onnx = [
-        onnx_case(number * 4 + place, rule, *heads)
-        for number, heads in enumerate(HEADS)
-        for place, rule in enumerate(RULES)
-    ]
-    qwen = [qwen_case(seed, heads) for seed, heads in enumerate((1, 2, 3, 1))]
-    for name, cases in (("onnx", onnx), ("qwen3_next", qwen)):
-        text = "".join(f"{json.dumps(one)}\n" for one in cases)
-        (RECORDED / f"delta_{name}.jsonl").write_text(text)
 
 
-if __name__ == "__main__":
-    main()
+def of_onnx() -> Iterator[Any]:
+    ways = product(enumerate(HEADS), enumerate(RULES))
+    return (onnx_case(4 * number + place, rule, *heads) for (number, heads), (place, rule) in ways)
+
+
+def of_qwen() -> Iterator[Any]:
+    return (qwen_case(seed, heads) for seed, heads in enumerate((1, 2, 3, 1)))
+
+
+RECORDED = {"delta_onnx": of_onnx, "delta_qwen3_next": of_qwen}

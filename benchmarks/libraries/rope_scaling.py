@@ -1,6 +1,6 @@
 """The scaled frequencies of rope, and rotations in three directions, of transformers in float64.
 
-    python -m benchmarks.rope_dumps
+    python -m benchmarks.libraries.rope_scaling
 
 It needs torch and transformers (`pip install 'attncli[peers]'`), which name float32 themselves;
 here the names mean float64. What they give is written to tests/data/dumps/rope_scaling.json.
@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-OUT = Path(__file__).parent.parent / "tests" / "data" / "dumps" / "rope_scaling.json"
+OUT = Path(__file__).parents[2] / "tests" / "data" / "dumps" / "rope_scaling.json"
 
 LENGTH = "original_max_position_embeddings"
 MODELS: dict[str, tuple[int, float, dict[str, Any]]] = {

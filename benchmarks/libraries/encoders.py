@@ -1,7 +1,5 @@
 """Encoders and decoders of PyTorch in float64, which the tests compare with `attn`.
 
-    python -m benchmarks.networks
-
 It needs torch, and nothing of the package. Both networks are nn.LSTM, nn.GRU or nn.RNN. What
 attends is nn.MultiheadAttention with one head and identities for its projections, so that its
 scores are scaled products. A decoder that attends before its state reads the word and what it
@@ -10,13 +8,11 @@ found side by side, as in PyTorch's tutorial of Bahdanau's attention: [W C] is o
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import torch
-
-RECORDED = Path(__file__).parent.parent / "tests" / "data" / "recorded" / "torch_networks.jsonl"
 
 GATES = {"lstm": ("_i", "_f", "_g", "_o"), "gru": ("_r", "_z", "_n"), "rnn": ("",)}
 """The gates of each module in the order of its weights."""
@@ -99,19 +95,10 @@ def case(seed: int, cell: str, attends: str, sizes: tuple[int, ...]) -> dict[str
     return {"problem": keys, "steps": {k: v.tolist() for k, v in steps.items()} | of_times}
 
 
-def main() -> None:
+def cases() -> Iterator[Any]:
     shapes = [(2, 3, 2, 3, 2), (3, 4, 3, 2, 4), (1, 1, 2, 2, 3)]
-    cases = [
-        case(seed, cell, attends, shape)
-        for seed, (cell, attends, shape) in enumerate(
-            (cell, attends, shape)
-            for cell in GATES
-            for attends in ("after", "before")
-            for shape in shapes
-        )
-    ]
-    RECORDED.write_text("".join(f"{json.dumps(one)}\n" for one in cases))
+    ways = product(GATES, ("after", "before"), shapes)
+    return (case(seed, *way) for seed, way in enumerate(ways))
 
 
-if __name__ == "__main__":
-    main()
+RECORDED = {"torch_networks": cases}

@@ -1,22 +1,18 @@
 """FlashAttention of PyTorch in float64, which the tests compare with `online`.
 
-    python -m benchmarks.flash_attention
-
 It needs torch, and nothing of the package. The kernel is that of the processor,
 `SDPBackend.FLASH_ATTENTION`; the derivatives are those of its backward pass.
 """
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
-RECORDED = Path(__file__).parent.parent / "tests" / "data" / "recorded" / "flash_attention.jsonl"
 CASES = (
     *((4, 4, 1, 1, 2, "causal"), (4, 4, 1, 1, 2, ""), (3, 7, 1, 1, 3, "")),
     *((5, 5, 2, 2, 2, "causal"), (4, 6, 4, 2, 2, ""), (2, 9, 2, 1, 4, "matrix")),
@@ -51,10 +47,8 @@ def case(seed: int, n: int, m: int, heads: int, kv_heads: int, size: int, mask: 
     return {"problem": keys, "output": found, "gradient": upstream.tolist(), **derivatives}
 
 
-def main() -> None:
-    cases = [case(seed, *about) for seed, about in enumerate(CASES)]
-    RECORDED.write_text("".join(f"{json.dumps(one)}\n" for one in cases))
+def cases() -> Iterator[Any]:
+    return (case(seed, *about) for seed, about in enumerate(CASES))
 
 
-if __name__ == "__main__":
-    main()
+RECORDED = {"flash_attention": cases}

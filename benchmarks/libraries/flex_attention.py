@@ -1,22 +1,17 @@
 """FlexAttention of PyTorch in float64, compared in the tests with masks and biases by expressions.
 
-    python -m benchmarks.flex_attention
-
 It needs torch, and nothing of the package. The functions count from 0, as those of its
 documentation (Dong et al. 2024, section 4) do, and the expressions from 1.
 """
 
 from __future__ import annotations
 
-import json
 import warnings
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-RECORDED = Path(__file__).parent.parent / "tests" / "data" / "recorded" / "flex_attention.jsonl"
 TOKENS, HEADS, SIZE = 7, 4, 3
 DOCUMENT = [0, 0, 0, 1, 1, 2, 2]
 OF_TOKENS = torch.tensor(DOCUMENT)
@@ -47,6 +42,7 @@ BIASES: dict[str, Any] = {
 
 def cases() -> list[dict[str, Any]]:
     """Return problems of each mask and bias, and the output of each head side by side."""
+    warnings.simplefilter("ignore")  # it works without torch.compile, if slower
     found = []
     for seed, (written, function) in enumerate((MASKS | BIASES).items()):
         torch.manual_seed(seed)
@@ -65,7 +61,4 @@ def cases() -> list[dict[str, Any]]:
     return found
 
 
-if __name__ == "__main__":
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it works without torch.compile, if slower
-        RECORDED.write_text("".join(f"{json.dumps(one)}\n" for one in cases()))
+RECORDED = {"flex_attention": cases}

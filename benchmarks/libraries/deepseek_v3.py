@@ -1,7 +1,5 @@
 """The attention of transformers' DeepSeek-V3 in float64, which the tests compare with `attn`.
 
-    python -m benchmarks.latent
-
 It needs torch and transformers, which name float32 themselves; here the names mean float64. The
 rows of `kv_a_proj_with_mqa` are those of c_kv, then of the rotary part; those of `q_b_proj` (or
 `q_proj`) and `kv_b_proj` are, of each head, those of its content part, then of the rotary part or
@@ -10,13 +8,11 @@ the values. With yarn the library also multiplies the scores by mscale², which 
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from itertools import product
 from math import log
-from pathlib import Path
 from typing import Any
 
-RECORDED = Path(__file__).parent.parent / "tests" / "data" / "recorded" / "deepseek_v3.jsonl"
 SIZES = ((1, 2, 2, 2), (2, 2, 4, 1), (3, 1, 2, 3), (2, 3, 6, 2))
 """The heads, d_h, d_r and d_v of a problem."""
 
@@ -88,15 +84,12 @@ def case(torch: Any, seed: int, sizes: tuple[int, ...], compresses: bool, yarn: 
     return {"problem": keys, "output": output[0].tolist()}
 
 
-def main() -> None:
+def cases() -> Iterator[Any]:
     import torch
 
     torch.float32 = torch.float = torch.float64
     ways = product(SIZES, (True, False), (False, True))
-    cases = [case(torch, seed, *way) for seed, way in enumerate(ways)]
-    RECORDED.write_text("".join(f"{json.dumps(one)}\n" for one in cases))
-    print(f"{len(cases)} problems are in {RECORDED.name}")
+    return (case(torch, seed, *way) for seed, way in enumerate(ways))
 
 
-if __name__ == "__main__":
-    main()
+RECORDED = {"deepseek_v3": cases}

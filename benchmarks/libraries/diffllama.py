@@ -1,7 +1,5 @@
 """The attention of transformers' DiffLlama in float64, which the tests compare with `attn`.
 
-    python -m benchmarks.differential
-
 It needs torch and transformers, and nothing of the package. The library calls each half a head:
 the first halves of all heads come first, then the second ones, and a value is of two of its heads.
 What it adds up in float32, the products of the vectors of λ, is added up in float64 here.
@@ -9,15 +7,13 @@ What it adds up in float32, the products of the vectors of λ, is added up in fl
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from transformers.models.diffllama import DiffLlamaConfig
 from transformers.models.diffllama.modeling_diffllama import DiffLlamaAttention
 
-RECORDED = Path(__file__).parent.parent / "tests" / "data" / "recorded" / "diffllama.jsonl"
 SIZES = ((1, 1, 2), (2, 2, 2), (2, 1, 4), (4, 2, 2), (3, 3, 1), (4, 1, 3))
 """The heads of queries, those of keys and values, and the features of half a head."""
 
@@ -81,13 +77,9 @@ def case(number: int, heads: int, kv_heads: int, size: int, bias: bool) -> dict[
     return {"problem": keys, "output": output[0].tolist()}
 
 
-def main() -> None:
-    cases = [
-        case(number, *sizes, bias=bool(number % 2))
-        for number, sizes in enumerate(size for size in SIZES for _ in range(2))
-    ]
-    RECORDED.write_text("".join(f"{json.dumps(one)}\n" for one in cases))
+def cases() -> Iterator[Any]:
+    several = (size for size in SIZES for _ in range(2))
+    return (case(number, *one, bias=bool(number % 2)) for number, one in enumerate(several))
 
 
-if __name__ == "__main__":
-    main()
+RECORDED = {"diffllama": cases}

@@ -1,7 +1,7 @@
 """Which conventions `attn check` names in dumps of layers that PyTorch calculated.
 
-    python -m benchmarks.conventions [LAYERS]
-    python -m benchmarks.conventions tests/data/layers/conventions.npz
+    python -m benchmarks.libraries.conventions [LAYERS]
+    python -m benchmarks.libraries.conventions tests/data/layers/conventions.npz
 
 Each of the conventions is made in plain PyTorch, in random layers, in float32 and bfloat16, and
 dumped whole, or as the weights and the output alone. Nothing of the calculation is of attncli. The

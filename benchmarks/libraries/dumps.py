@@ -1,6 +1,6 @@
 """The numbers of PyTorch, transformers, Keras and ONNX, which the tests compare with `attn`.
 
-    python -m benchmarks.dumps
+    python -m benchmarks.libraries.dumps
 
 It runs the Python blocks of `docs/from-pytorch.md`, which needs these libraries: `pip install
 'attncli[peers]'`.

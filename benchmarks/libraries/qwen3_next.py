@@ -1,7 +1,5 @@
 """The attention of transformers' Qwen3-Next in float64, which the tests compare with `attn`.
 
-    python -m benchmarks.gates
-
 It needs torch and transformers, and nothing of the package. The second half of each head's
 columns of `q_proj` is the gate's. The norms of queries and keys, which the library works in
 float32, are replaced by the same formula in float64; sdpa works in the type of its inputs.
@@ -9,15 +7,13 @@ float32, are replaced by the same formula in float64; sdpa works in the type of 
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from transformers.models.qwen3_next import Qwen3NextConfig
 from transformers.models.qwen3_next.modeling_qwen3_next import Qwen3NextAttention
 
-RECORDED = Path(__file__).parent.parent / "tests" / "data" / "recorded" / "qwen3_next.jsonl"
 SIZES = ((1, 1, 2), (2, 2, 3), (4, 2, 2), (4, 1, 1), (3, 3, 2), (2, 1, 4))
 """The heads of queries, those of keys and values, and the features of one."""
 
@@ -82,13 +78,9 @@ def case(seed: int, heads: int, kv_heads: int, size: int, bias: bool) -> dict[st
     return {"problem": keys, "output": output[0].tolist()}
 
 
-def main() -> None:
-    cases = [
-        case(number, *sizes, bias=bool(number % 2))
-        for number, sizes in enumerate(size for size in SIZES for _ in range(2))
-    ]
-    RECORDED.write_text("".join(f"{json.dumps(one)}\n" for one in cases))
+def cases() -> Iterator[Any]:
+    several = (size for size in SIZES for _ in range(2))
+    return (case(number, *one, bias=bool(number % 2)) for number, one in enumerate(several))
 
 
-if __name__ == "__main__":
-    main()
+RECORDED = {"qwen3_next": cases}

@@ -1,7 +1,5 @@
 """What PyTorch and transformers count in their modules, which the tests compare with `attn count`.
 
-    python -m benchmarks.counts
-
 It needs torch and transformers, and nothing of the package. A case has the shapes of a problem's
 matrices, how many parameters the module has, how many FLOPs `torch.utils.flop_counter` counts in
 its products of matrices (of some also with the backward pass), and the bytes that transformers
@@ -10,8 +8,6 @@ keeps of keys and values in bfloat16.
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,7 +15,6 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
-RECORDED = Path(__file__).parent.parent / "tests" / "data" / "recorded" / "counts.jsonl"
 TOKENS = 5
 
 Keys = dict[str, Any]
@@ -111,16 +106,14 @@ def of_model(module: Any, config: Any, top: Keys, layers: list[Keys], about: Key
     }
 
 
-def main() -> None:
-    cases = [
+def cases() -> list[Keys]:
+    return [
         *(multi_head(*sizes) for sizes in ((4, 1, False), (6, 3, True), (8, 2, True))),
         *(encoder(*sizes) for sizes in ((4, 2, 8, True, True), (6, 3, 5, True, False))),
         *(encoder(*sizes) for sizes in ((8, 2, 3, False, True), (8, 4, 16, False, False))),
         *(llama(*sizes) for sizes in ((8, 4, 2, 2, 6, 2), (6, 3, 1, 4, 10, 3), (8, 2, 2, 4, 7, 1))),
         *(gpt2(*sizes) for sizes in ((8, 2, 2), (6, 3, 1))),
     ]
-    RECORDED.write_text("".join(f"{json.dumps(one)}\n" for one in cases))
 
 
-if __name__ == "__main__":
-    main()
+RECORDED = {"counts": cases}
