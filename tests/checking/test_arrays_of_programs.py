@@ -1,6 +1,6 @@
 """Arrays that programs calculated: the first that differs, and by which convention or mistake.
 
-The layers are PyTorch's: `benchmarks/libraries/conventions.py` wrote them, and tries 600 of each type.
+The layers are PyTorch's: `benchmarks/libraries/conventions.py` wrote them.
 """
 
 from __future__ import annotations

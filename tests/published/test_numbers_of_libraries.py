@@ -1,4 +1,4 @@
-"""Libraries and `attn` agree: their numbers are files, which `benchmarks/libraries/dumps.py` has made.
+"""Libraries and `attn` agree: their numbers are files of `benchmarks/libraries`.
 
 torch is not needed here: modules are imitated by objects with their attributes.
 """
