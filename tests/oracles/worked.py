@@ -12,10 +12,13 @@ from collections.abc import Callable
 
 TOKEN = re.compile(
     r"(?P<number>\d+(?:\.\d+)?(?:e[+-]\d+)?|∞)"
-    r"|(?P<function>tanh|max|ln(?=\()|√)"
+    r"|(?P<function>tanh|max|ln(?=\()|(?:cos|sin)(?=[ (])|√)"
     r"|(?P<cell>[A-Za-z]\w*(?:\.\w+)?(?:\[[^\]]*\])+|[A-Za-z]\w+|(?!e\b)[A-Za-z])"
-    r"|(?P<e>e)|(?P<sign>[-−+·/^²(),])"
+    r"|(?P<e>e)|(?P<sign>[-−+·/^²(),|])"
 )
+
+OF_ONE_PART = {"√": math.sqrt, "cos": math.cos, "sin": math.sin}
+"""Functions of a number, or of parentheses."""
 
 
 class Reader:
@@ -95,18 +98,18 @@ class Reader:
             return math.inf if text == "∞" else float(text)
         if kind == "e":
             return math.e
-        if text == "√":
-            return math.sqrt(self.atom())
-        if text == "(":
+        if text in OF_ONE_PART:
+            return OF_ONE_PART[text](self.atom())
+        if text in ("(", "|"):
             value = self.sum()
-            self.must(")")
-            return value
+            self.must(")" if text == "(" else "|")
+            return value if text == "(" else abs(value)
         if kind == "function":
             self.must("(")
             value = self.sum()
             if text == "max":
-                self.must(",")
-                value = max(value, self.sum())
+                while self.next(","):
+                    value = max(value, self.sum())
             else:
                 value = math.log(value) if text == "ln" else math.tanh(value)
             self.must(")")
