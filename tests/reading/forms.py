@@ -74,13 +74,13 @@ def documents_in(data: str | bytes, suffix: str = ".yaml") -> list[Document]:
 
 
 def rows_of(name: str, *subjects: str) -> pytest.MarkDecorator:
-    """Run a test with each row of a table that several subjects have; its `text` names it."""
+    """Run a test with each row of a table that several subjects have, by its name or its text."""
     rows = [
-        {"suffix": table(subject, "suffix")} | row
-        for subject in subjects
-        for row in table(subject, name)
+        table(subject, "defaults") | row for subject in subjects for row in table(subject, name)
     ]
-    return pytest.mark.parametrize("row", rows, ids=[row["text"][:60] for row in rows])
+    return pytest.mark.parametrize(
+        "row", rows, ids=[row.get("name", row["text"][:60]) for row in rows]
+    )
 
 
 def plain(value: Any) -> Any:

@@ -18,14 +18,12 @@ import attncli
 from tests.reading.forms import documents_in, plain, problem_in, refusal_of, rows_of, saved
 
 ENCODINGS = ("utf-8", "utf-8-sig", "utf-16")
-LINE_ENDS = ("\n", "\r\n", "\r")
 UNIT = attncli.Problem(X=[[1, 0], [0, 1]], score="dot")
 
 
 def each_way_to_save(row: dict[str, Any]) -> list[bytes]:
-    """Return the text of a row in every encoding, and with every end of a line unless it says."""
-    ends = LINE_ENDS[:1] if row.get("as_it_is") else LINE_ENDS
-    texts = [row["text"].replace("\n", end) for end in ends]
+    """Return the text of a row in every encoding, and with every end of a line."""
+    texts = [row["text"].replace("\n", end) for end in row["line_ends"]]
     saved = [text.encode(code) for text in texts for code in ENCODINGS]
     return [*saved, f"\ufeff{row['text']}".encode("utf-16-be")]
 
@@ -44,7 +42,7 @@ def test_every_scalar_is_kept_as_it_is_written(row: dict[str, Any]) -> None:
             assert [*found.labels["X"]] == row["labels"]
 
 
-@rows_of("means", "reading_csv", "reading_yaml")
+@rows_of("means", "reading_csv", "reading_yaml", "pasted")
 def test_a_file_holds_the_problem_that_its_author_meant(
     row: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -178,7 +176,7 @@ def tables(draw: st.DrawFn) -> tuple[list[str], list[str], list[list[float]]]:
 
 
 @settings(deadline=None, max_examples=60, derandomize=True, database=None)
-@given(tables(), st.sampled_from(",;\t"), st.sampled_from(LINE_ENDS))
+@given(tables(), st.sampled_from(",;\t"), st.sampled_from(["\n", "\r\n", "\r"]))
 def test_an_empty_corner_says_that_words_beside_it_are_labels_whatever_they_are(
     table: Any, delimiter: str, end: str
 ) -> None:
