@@ -117,6 +117,13 @@ def npz(**arrays: Any) -> bytes:
     return file.getvalue()
 
 
+def npy(array: Any, **more: Any) -> bytes:
+    """Return an NPY file of an array."""
+    file = io.BytesIO()
+    np.save(file, array, **more)
+    return file.getvalue()
+
+
 FORMS = {
     "yaml": Form(
         ".yaml",

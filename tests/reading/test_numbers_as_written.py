@@ -91,6 +91,18 @@ def test_too_large_is_not_taken_for_infinity(row: list[str]) -> None:
         attncli.Problem(X=[[1], [2]], bias=[row, ["0", "0"]])
 
 
+@pytest.mark.parametrize("row", [[], ["0", "1e-310"], ["1/2"]])
+def test_too_small_is_not_taken_for_zero(row: list[str]) -> None:
+    """Whether the other numbers of a row are plain, makes no difference."""
+    for written in ("1e-400", "-2e-324", f"0.{'0' * 400}1", "2e-324%"):
+        cells = [written, *row]
+        for raw in ([cells], f"{' '.join(cells)}\n{' '.join(cells)}"):
+            with pytest.raises(attncli.InputError, match=r"row 1, column 1 of X: .* is smaller"):
+                attncli.Problem(X=raw)
+    for written in ("0e-400", "-0.0E-999", f"0.{'0' * 400}", "5e-324", "1e-323"):
+        assert attncli.Problem(X=[[written, *row]]).array("X").flat[0] == float(written)
+
+
 def test_signs_that_change_no_digit_leave_the_digits_as_they_are_written() -> None:
     for written, digits in table("numbers", "plain").items():
         assert normalized(written) == digits
