@@ -42,7 +42,7 @@ def test_every_scalar_is_kept_as_it_is_written(row: dict[str, Any]) -> None:
             assert [*found.labels["X"]] == row["labels"]
 
 
-@rows_of("means", "reading_csv", "reading_yaml", "pasted")
+@rows_of("means", "reading_csv", "reading_yaml", "pasted", "other_names")
 def test_a_file_holds_the_problem_that_its_author_meant(
     row: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -77,7 +77,7 @@ def assert_refused(row: dict[str, Any], folder: Path) -> str:
     return str(error)
 
 
-@rows_of("refused", "reading_csv", "reading_yaml", "pasted")
+@rows_of("refused", "reading_csv", "reading_yaml", "pasted", "other_names")
 def test_what_cannot_be_read_is_refused_with_its_place(row: dict[str, Any], tmp_path: Path) -> None:
     assert_refused(row, tmp_path)
 
