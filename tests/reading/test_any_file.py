@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -26,44 +26,35 @@ SOON = 5.0
 """Seconds of processor time; one file takes a hundredth of them, but a processor may be slow."""
 
 
-class Call(NamedTuple):
-    """A command, and the files that it reads."""
+FORMS = ("table", "json", "csv", "yaml", "markdown", "latex", "html", "npz")
+GOOD = str(SAMPLES / "i_am_good.yaml")
 
-    files: dict[str, bytes]
-    arguments: list[str]
+Call = tuple[dict[str, bytes], list[str]]
+"""The files that a command reads, and its arguments."""
 
 
-def recorded_calls() -> list[Call]:
-    """Return commands on changed samples, on made-up problems and on made-up answers."""
-    forms = ("table", "json", "csv", "yaml", "markdown", "latex", "html")
-    text = (DATA / "recorded" / "mutated_files.jsonl").read_text(encoding="utf-8")
-    found = [
-        Call({name: text.encode("latin-1") for name, text in files.items()}, arguments)
-        for files, arguments in map(json.loads, text.splitlines())
-    ]
+def recorded_calls() -> Iterator[Call]:
+    """Yield commands on changed samples, on made-up problems and on made-up answers."""
+    lines = (DATA / "recorded" / "mutated_files.jsonl").read_text(encoding="utf-8").splitlines()
+    for files, arguments in map(json.loads, lines):
+        yield {name: text.encode("latin-1") for name, text in files.items()}, arguments
     for number, (suffix, data) in enumerate(made_files("problem")):
-        form = forms[number % len(forms)]
-        found.append(Call({f"made{suffix}": data}, ["compute", f"made{suffix}", "-f", form]))
+        form = FORMS[number % (len(FORMS) - 1)]  # NPZ is not for a terminal
+        yield {f"made{suffix}": data}, ["compute", f"made{suffix}", "-f", form]
     for suffix, data in made_files("answers"):
-        good = str(SAMPLES / "i_am_good.yaml")
-        found.append(Call({f"made{suffix}": data}, ["check", good, f"made{suffix}"]))
-    return found
+        yield {f"made{suffix}": data}, ["check", GOOD, f"made{suffix}"]
 
 
-def calls_of_what_broke_once() -> list[Call]:
-    """Return several commands on each file that led to a traceback once."""
-    found = []
+def calls_of_what_broke_once() -> Iterator[Call]:
+    """Yield several commands on each file that led to a traceback once."""
     for path in sorted((DATA / "corpus").iterdir()):
-        for arguments in (
-            ["compute", path.name],
-            *(["compute", path.name, "-o", f"out.{form}"] for form in ("json", "csv", "md", "npz")),
-            *(["compute", path.name, "-o", f"out.{form}"] for form in ("yaml", "tex", "html")),
-            ["check", str(SAMPLES / "i_am_good.yaml"), path.name],
-            ["check", path.name],
-            ["explain", path.name, "output[1, 1]"],
-        ):
-            found.append(Call({path.name: path.read_bytes()}, arguments))
-    return found
+        files = {path.name: path.read_bytes()}
+        for form in FORMS:
+            yield files, ["compute", path.name, "-f", form, "-o", f"out.{form}"]
+        yield files, ["compute", path.name]
+        yield files, ["check", GOOD, path.name]
+        yield files, ["check", path.name]
+        yield files, ["explain", path.name, "output[1, 1]"]
 
 
 PARTS = 12

@@ -16,6 +16,7 @@ import attncli
 from attncli.reading import arrays as numpy_files
 from tests.conftest import SAMPLES, Attn, table
 from tests.reading.forms import npy, npz, plain, problem_in, refusal_of
+from tests.reading.test_zip_files import locked, with_heads_changed, zipped
 
 NOT_NUMPY = "the file is damaged, or no NumPy file"
 UNIT = np.eye(2)
@@ -115,19 +116,9 @@ def test_arrays_that_hold_no_problem_are_refused(row: dict[str, Any], tmp_path: 
     assert row.get("hint", "") in fault.hint
 
 
-def zipped(name: str, content: bytes, kind: int = zipfile.ZIP_STORED) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", kind) as archive:
-        archive.writestr(name, content)
-    return buffer.getvalue()
-
-
-def with_changed_bytes(data: bytes, here: int, there: int, change: int) -> bytes:
-    """Return a zip file with other bytes in the head of its only member and in its list."""
-    changed = bytearray(data)
-    changed[here] = change
-    changed[changed.rindex(b"PK\x01\x02") + there] = change
-    return bytes(changed)
+def member(content: bytes, method: int = zipfile.ZIP_STORED) -> bytes:
+    """Return a zip file of one array's bytes."""
+    return zipped({"X.npy": content}, method)
 
 
 DAMAGED = {
@@ -143,8 +134,8 @@ DAMAGED = {
     "the start of a zip file": (b"PK\x03\x04 and no more", ""),
     "the start of a zip file, as npy": (b"PK\x03\x04 and no more", ".npy"),
     "the start of an array": (b"\x93NUMPY", ""),
-    "a member that is no array": (zipped("X.npy", b"no array"), ".npz"),
-    "the half of an array in it": (zipped("X.npy", HEADER[:-9]), ".npz"),
+    "a member that is no array": (member(b"no array"), ".npz"),
+    "the half of an array in it": (member(HEADER[:-9]), ".npz"),
 }
 
 
@@ -161,10 +152,10 @@ def test_an_array_that_claims_more_numbers_than_it_has_is_refused(tmp_path: Path
 
 def test_odd_members_of_a_zip_file_are_one_error(tmp_path: Path) -> None:
     for data in (
-        zipped("notes.txt", b"words"),
-        zipped("X.npy", HEADER, zipfile.ZIP_LZMA)[:-120] + b"\0" * 120,
-        with_changed_bytes(zipped("X.npy", HEADER), 6, 8, 1),  # encrypted
-        with_changed_bytes(zipped("X.npy", HEADER), 8, 10, 99),  # of an unknown method
+        zipped({"notes.txt": "words"}),
+        member(HEADER, zipfile.ZIP_LZMA)[:-120] + b"\0" * 120,
+        locked(member(HEADER)),
+        with_heads_changed(member(HEADER), 8, 99),  # of an unknown method
     ):
         assert str(refusal_of(tmp_path, data, ".npz")).startswith("f.npz: ")
 

@@ -31,8 +31,8 @@ from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.pasted import grid_of
 from attncli.core.numbers.written import value_of
 from attncli.reading import files
-from attncli.reading.read import read_bytes
 from tests.conftest import Attn, cases, in_process, table
+from tests.reading.forms import documents_in, saved
 
 Reader = Callable[[str, Path], object]
 
@@ -49,43 +49,35 @@ SHORTEST = 0.003
 """Time in seconds below which times are not compared: a clock and a collector disturb them."""
 
 
-def problems(text: str, suffix: str, folder: Path) -> object:
-    path = folder / f"problem{suffix}"
-    path.write_text(text)
-    return attncli.load_all(path)
+def documents(suffix: str) -> Reader:
+    return lambda text, _: documents_in(text, suffix)
 
 
-def answers(text: str, suffix: str, folder: Path) -> object:
-    path = folder / f"answers{suffix}"
-    path.write_text(text)
-    return attncli.load_answers(path)
+def problems(suffix: str) -> Reader:
+    return lambda text, folder: attncli.load_all(saved(folder, text, suffix))
 
 
-def documents(text: str, suffix: str, folder: Path) -> object:
-    return [*read_bytes(text.encode(), "f", folder, suffix)]
+def answers(suffix: str) -> Reader:
+    return lambda text, folder: attncli.load_answers(saved(folder, text, suffix))
 
 
 READERS: dict[str, Reader] = {
     "expression": lambda text, _: value_of(text),
     "answer": lambda text, _: number_of(text),
     "pasted": lambda text, _: grid_of(text),
-    "yaml": lambda text, folder: documents(text, ".yaml", folder),
-    "unknown": lambda text, folder: documents(text, "", folder),
-    "json": lambda text, folder: documents(text, ".json", folder),
-    "csv": lambda text, folder: documents(text, ".csv", folder),
-    "problem": lambda text, folder: problems(text, ".yaml", folder),
-    "csv problem": lambda text, folder: problems(text, ".csv", folder),
-    "json problem": lambda text, folder: problems(text, ".json", folder),
-    "csv answers": lambda text, folder: answers(text, ".csv", folder),
-    "yaml answers": lambda text, folder: answers(text, ".yaml", folder),
-    "worksheet": lambda text, folder: answers(text, ".md", folder),
-    "text answers": lambda text, folder: answers(text, ".txt", folder),
-    "tex answers": lambda text, folder: answers(text, ".tex", folder),
+    "yaml": documents(".yaml"),
+    "unknown": documents(""),
+    "json": documents(".json"),
+    "csv": documents(".csv"),
+    "problem": problems(".yaml"),
+    "csv problem": problems(".csv"),
+    "json problem": problems(".json"),
+    "csv answers": answers(".csv"),
+    "yaml answers": answers(".yaml"),
+    "worksheet": answers(".md"),
+    "text answers": answers(".txt"),
+    "tex answers": answers(".tex"),
 }
-NESTED = ("abs(", "(", r"\frac{", r"\sqrt{", "[", "{a: ", "- ", '{"a":')
-"""What opens a level; only some of these are closed again."""
-
-CLOSING = {"(": ")", "{": "}", "[": "]"}
 
 
 def text_of(before: str, repeated: str, after: str, count: int) -> str:
@@ -94,8 +86,7 @@ def text_of(before: str, repeated: str, after: str, count: int) -> str:
     return before + "".join(many if "#" in repeated else [repeated * count]) + after
 
 
-def nested_text(opening: str, after: str, count: int) -> str:
-    closing = CLOSING.get(opening.strip()[-1], "}" if "{" in opening else "")
+def nested_text(opening: str, closing: str, after: str, count: int) -> str:
     return f"{opening * count}1{closing * count}{after}"
 
 
@@ -104,9 +95,9 @@ TEXTS: dict[str, tuple[str, Callable[[int], str]]] = {
     for reader, rows in table("linear_time", "texts").items()
     for before, repeated, after in rows
 } | {
-    f"{reader}: ({opening})…1{after}": (reader, partial(nested_text, opening, after))
+    f"{reader}: ({opening})…1{after}": (reader, partial(nested_text, opening, closing, after))
     for reader in ("expression", "answer", "pasted", "yaml", "json", "csv")
-    for opening in NESTED
+    for opening, closing in table("linear_time", "nested")
     for after in ("", " & 1")
 }
 """A reader, and a function that returns a text in which something is repeated so often."""

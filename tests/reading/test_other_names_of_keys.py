@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -16,7 +15,6 @@ from attncli.core.problem.keys import KEYS
 from attncli.core.problem.misfits import RECIPROCALS
 from attncli.core.text.strings import near_words
 from tests.conftest import Attn, cases, table
-from tests.reading.forms import refusal_of
 
 X: Any = [[1, 2], [3, 4]]
 
@@ -106,24 +104,6 @@ def test_a_new_problem_of_another_word(attn: Attn) -> None:
         assert attn("new", "--score", word).out == attn("new", "--score", name).out
     said = attn("new", "--score", "mse").err
     assert said.startswith("--score: unknown score mse\n  known: dot, scaled_dot")
-
-
-def test_the_nearest_keys_are_shown(tmp_path: Path) -> None:
-    text = "X: [[1, 2], [3, 4]]\naaa: 1\nscroe: dot\nbbb: 2\nzzz: 3\nhaeds: 2\n"
-    error = refusal_of(tmp_path, text)
-    assert [fault.message for fault in error.faults] == [
-        f"unknown key {key}" for key in ("aaa", "scroe", "bbb", "zzz", "haeds")
-    ]
-    hints = [fault.hint for fault in error.faults]
-    assert hints[1::3] == ["did you mean score?", "did you mean heads?"]
-    lists = [line for line in str(error).split("\n") if line.startswith("  known: ")]
-    assert len(lists) == 3
-    assert max(line.count(", ") for line in lists) <= 4
-    assert all("attn schema" in line for line in lists)
-    parts = refusal_of(tmp_path, "X: [[1]]\nscore: {name: concat, Wq: [[1]], vq: [1], zzz: 1}\n")
-    said = [fault.message for fault in parts.faults]
-    assert [f"unknown key {key} in score" in said for key in ("Wq", "vq", "zzz")] == [True] * 3
-    assert str(parts).count("known: name, W") == 1
 
 
 @cases("other_names", "queries_alone")

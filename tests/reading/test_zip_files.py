@@ -120,22 +120,25 @@ def test_an_upload_alone_in_a_folder_is_that_folder(
     }
 
 
-def twice(name: str) -> bytes:
-    data = zipped({name: RIGHT, "X" * len(name): RIGHT})
-    return changed(data, b"X" * len(name), name.encode())
+def with_heads_changed(data: bytes, place: int, sign: int) -> bytes:
+    """Return a zip file of one member with a sign in its head, and in the list two places on."""
+    heads = bytearray(data)
+    heads[data.index(b"PK\x03\x04") + place] = sign
+    heads[data.rindex(b"PK\x01\x02") + place + 2] = sign
+    return bytes(heads)
 
 
-def locked(name: str) -> bytes:
-    """Return a zip file whose file has the flag of encryption, in both of its places."""
-    data = bytearray(zipped({name: RIGHT}))
-    for sign, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        data[data.index(sign) + place] |= 1
-    return bytes(data)
+def locked(data: bytes) -> bytes:
+    """Return a zip file of one member with the flag of encryption."""
+    return with_heads_changed(data, 6, 1)
 
 
 HOSTILE = {
-    "locked": (locked("hw.yaml"), "this file is locked with a password"),
-    "the same name twice": (twice("hw.yaml"), "several files in the zip file have this name"),
+    "locked": (locked(zipped({"hw.yaml": RIGHT})), "this file is locked with a password"),
+    "the same name twice": (
+        changed(zipped({"hw.yaml": RIGHT, "XX.yaml": RIGHT}), b"XX.yaml", b"hw.yaml"),
+        "several files in the zip file have this name",
+    ),
     "lzma": (
         zipped({"hw.yaml": "scores: 1"}, zipfile.ZIP_LZMA),
         "this file is packed by an uncommon method",
