@@ -9,6 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from attncli.core.problem.key_values import key_of
 from attncli.core.problem.keys import KEYS
 from attncli.reading.load import csv_options, load_each
 from attncli.reading.read import read
-from tests.conftest import ROOT, SAMPLES, Attn, made_files, table
+from tests.conftest import DATA, SAMPLE_FILES, Attn, made_files, table
 
 WHOLE = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 DECIMAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -78,6 +79,11 @@ def can_be_said(fault: Fault, raw: Any) -> bool:
     return not fault.needs or (fault.needs == "values" and is_number)
 
 
+@cache
+def validator() -> Any:
+    return jsonschema.Draft202012Validator(attncli.schema())
+
+
 class Comparison:
     """The schema beside the loader.
 
@@ -87,7 +93,7 @@ class Comparison:
     """
 
     def __init__(self) -> None:
-        self.schema = jsonschema.Draft202012Validator(attncli.schema())
+        self.schema = validator()
         self.figures: Counter[str] = Counter()
         self.wrong: list[str] = []
 
@@ -105,42 +111,44 @@ class Comparison:
             faults = one.faults if isinstance(one, InputError) else ()
             if document.error or any(isinstance(raw, np.ndarray) for raw in values.values()):
                 self.figures["problems that no schema sees"] += 1
-            else:
-                as_yaml = typed(values["X"] if document.bare else values)
-                self.of_values(values, faults, _as_json(path) or as_yaml)
+                continue
+            self.figures["problems"] += 1
+            as_yaml = typed(values["X"] if document.bare else values)
+            outcome, why = self._outcome(values, faults, _as_json(path) or as_yaml)
+            self.figures[outcome] += 1
+            if why:
+                self.wrong.append(f"{outcome}: {why}\n  {json.dumps(values)[:500]}")
 
-    def of_values(self, values: Mapping[str, Any], faults: tuple[Fault, ...], seen: Any) -> None:
-        """Compare them on a problem, of which the loader told these faults.
+    def _outcome(
+        self, values: Mapping[str, Any], faults: tuple[Fault, ...], seen: Any
+    ) -> tuple[str, str]:
+        """Return what comes out, and why they disagree, if they do.
 
-        Args:
-            values: every scalar as text.
-            faults: what the loader told.
-            seen: the same as an editor sees it.
+        `values` have every scalar as text, and `seen` is the same as an editor sees it.
         """
-        self.figures["problems"] += 1
-        takes = self.schema.is_valid(seen)
-        sayable = [fault.message for fault in faults if can_be_said(fault, values)]
         if not faults:
-            self.figures["taken by both"] += 1
-            if not (takes and self.schema.is_valid(values)):
-                self._disagree("the schema alone refuses", self._why(values, seen), values)
-        elif not takes:
-            self.figures["refused by both"] += 1
-        elif sayable:
-            self._disagree("the loader alone refuses", sayable[0], values)
-        else:
-            needs = sorted({fault.needs for fault in faults})
-            self.figures[f"refused by the loader for {', '.join(needs)}"] += 1
+            for view in (values, seen):
+                for error in self.schema.iter_errors(view):
+                    place = "/".join(map(str, error.absolute_path))
+                    return "the schema alone refuses", f"{place}: {error.message[:200]}"
+            return "taken by both", ""
+        if not self.schema.is_valid(seen):
+            return "refused by both", ""
+        for fault in faults:
+            if can_be_said(fault, values):
+                return "the loader alone refuses", fault.message
+        needs = sorted({fault.needs for fault in faults})
+        return f"refused by the loader for {', '.join(needs)}", ""
 
-    def _why(self, *views: Any) -> str:
-        for one in views:
-            for error in self.schema.iter_errors(one):
-                return f"{'/'.join(map(str, error.absolute_path))}: {error.message[:200]}"
-        return ""
 
-    def _disagree(self, who: str, why: str, values: Mapping[str, Any]) -> None:
-        self.figures[who] += 1
-        self.wrong.append(f"{who}: {why}\n  {json.dumps(values)[:500]}")
+def compared(path: Path, text: str = "") -> Comparison:
+    """Compare them on a file, which is written first if there is a text; they must agree."""
+    if text:
+        path.write_text(text)
+    found = Comparison()
+    found.of_file(path)
+    assert not found.wrong, found.wrong
+    return found
 
 
 # --- files that are made up ------------------------------------------------------------------
@@ -169,25 +177,22 @@ def test_it_is_a_schema_of_every_key(attn: Attn) -> None:
 
 # --- rule by rule ----------------------------------------------------------------------------
 
-TAKEN: str = table("schema", "TAKEN")
+RULES = [
+    pytest.param(line, outcome, id=line)
+    for name, outcome in (("TAKEN", "taken by both"), ("REFUSED", "refused by both"))
+    for line in table("schema", name).splitlines()
+]
 
-REFUSED: str = table("schema", "REFUSED")
 
-
-def one_by_one(path: Path, lines: str) -> tuple[list[str], list[str]]:
-    """Return the problems, a line each with keys parted by `; `, that both take or refuse."""
-    found: dict[str, list[str]] = {"taken by both": [], "refused by both": []}
-    for line in lines.strip().splitlines():
-        keys = line.split("; ")
-        own = [] if any(key.startswith("X:") for key in keys) else ["X: [[1, 0], [0, 1]]"]
-        made = yaml.load("\n".join([*own, *keys]), yaml.BaseLoader)
-        path.write_text(json.dumps(with_nothing(made)))
-        comparison = Comparison()
-        comparison.of_file(path)
-        assert not comparison.wrong, comparison.wrong
-        for what in found:
-            found[what] += [line] * comparison.figures[what]
-    return found["taken by both"], found["refused by both"]
+@pytest.mark.parametrize(("line", "outcome"), RULES)
+def test_the_schema_and_the_loader_keep_the_same_rules(
+    line: str, outcome: str, tmp_path: Path
+) -> None:
+    keys = line.split("; ")
+    own = [] if any(key.startswith("X:") for key in keys) else ["X: [[1, 0], [0, 1]]"]
+    made = yaml.load("\n".join([*own, *keys]), yaml.BaseLoader)
+    found = compared(tmp_path / "a.json", json.dumps(with_nothing(made)))
+    assert found.figures[outcome] == 1
 
 
 def with_nothing(made: Any) -> Any:
@@ -197,43 +202,22 @@ def with_nothing(made: Any) -> Any:
     return {key: None if raw == "" else with_nothing(raw) for key, raw in made.items()}
 
 
-def test_what_is_right_is_taken_by_both(tmp_path: Path) -> None:
-    assert one_by_one(tmp_path / "a.json", TAKEN)[0] == TAKEN.strip().splitlines()
-
-
-def test_what_is_wrong_is_refused_by_both(tmp_path: Path) -> None:
-    assert one_by_one(tmp_path / "a.json", REFUSED)[1] == REFUSED.strip().splitlines()
-
-
 def test_a_list_alone_is_x(tmp_path: Path) -> None:
-    for text, what in (("[[1, 0]]", "taken by both"), ("[[1, x]]", "refused by both")):
-        (tmp_path / "a.json").write_text(json.dumps(json.loads(text.replace("x", '"x"'))))
-        comparison = Comparison()
-        comparison.of_file(tmp_path / "a.json")
-        assert comparison.figures[what] == 1
-        assert not comparison.wrong
+    for text, outcome in (("[[1, 0]]", "taken by both"), ('[[1, "x"]]', "refused by both")):
+        assert compared(tmp_path / "a.json", text).figures[outcome] == 1
 
 
 # --- samples ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.*")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda path: path.name)
 def test_every_sample_is_taken(path: Path) -> None:
-    found = Comparison()
-    found.of_file(path)
-    assert not found.wrong, found.wrong
+    found = compared(path)
     assert found.figures["taken by both"] == found.figures["problems"] > 0
-
-
-OF_SAMPLES = table("schema", "OF_SAMPLES")
-"""The samples of errors whose fault a schema can tell."""
 
 
 def test_error_samples_are_refused_where_a_schema_can_tell() -> None:
     refused = []
-    for path in sorted((ROOT / "tests" / "data" / "errors").iterdir()):
-        found = Comparison()
-        found.of_file(path)
-        assert not found.wrong, found.wrong
-        refused += [path.name] * found.figures["refused by both"]
-    assert refused == OF_SAMPLES
+    for path in sorted((DATA / "errors").iterdir()):
+        refused += [path.name] * compared(path).figures["refused by both"]
+    assert refused == table("schema", "OF_SAMPLES")

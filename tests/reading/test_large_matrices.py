@@ -16,6 +16,8 @@ from attncli.core.arithmetic import floats
 from attncli.core.errors import InputError
 from attncli.core.text.numbers import style_of
 from attncli.reading import arrays, files, load
+from tests.conftest import table
+from tests.reading.forms import saved
 
 FEW = 6
 
@@ -72,32 +74,25 @@ def matrices(draw: st.DrawFn) -> list[list[str]]:
     return [[draw(cells) for _ in range(count)] for count in widths]
 
 
-@st.composite
-def csv_texts(draw: st.DrawFn) -> str:
-    """CSV: a matrix, or blocks under their keys; with options and with labels."""
-    sign = draw(st.sampled_from([",", ",", ";", "\t", " ", ", "]))
-    end = draw(st.sampled_from(["\n", "\n", "\r\n", "\r"]))
-    keys = draw(st.sampled_from([[""], [""], ["X"], ["X", "W_q"], ["X", "e"]]))
-    heads: list[list[str]] = [[]] * 6 + [[sign.join(["", "1", "2"])], ["a" + sign + "b"]]
-    ends: list[list[str]] = [[]] * 6 + [[""], [sign], ["---"], ["steps"], ["scale" + sign + "1"]]
-    lines: list[str] = draw(st.sampled_from(ends)) if draw(st.booleans()) else []
-    for key in keys:
-        lines += [key] if key else []
-        lines += draw(st.sampled_from(heads))
-        lines += [sign.join(row) for row in draw(matrices())]
-        lines += draw(st.sampled_from(ends))
-    return end.join(lines) + draw(st.sampled_from(["", end]))
+PLACES_OF_MATRICES = [
+    *((suffix, "", sign) for suffix in (".csv", "") for sign in (",", ";", "\t", " ", ", ")),
+    *((".csv", start, ",") for start in ("X\n", "scale,1\n", "title,T\n\n", "---\n", "steps\n")),
+    *((".yaml", start, " ") for start in ("X: |\n  ", "X: |-\n  ", "X: |2\n  ", "X: >\n  ")),
+    *((".yaml", "score: dot\nX:\n  ", sign) for sign in (", ", ",", "\t", " ,")),
+]
+"""The suffix of a file, what is before a matrix, and the sign between its numbers."""
 
 
 @st.composite
-def text_blocks(draw: st.DrawFn) -> str:
-    """A matrix as a text block in YAML."""
-    sign = draw(st.sampled_from([" ", "  ", ", ", ",", "\t", " ,"]))
+def texts(draw: st.DrawFn) -> tuple[str, str]:
+    """A file that holds a matrix, seldom with a line between or behind its rows."""
+    suffix, start, sign = draw(st.sampled_from(PLACES_OF_MATRICES))
     lines = [sign.join(row) for row in draw(matrices())]
-    if draw(st.sampled_from([False] * 9 + [True])):
-        lines.insert(draw(st.integers(0, len(lines))), draw(st.sampled_from(["", "a b", "1 2"])))
-    head = draw(st.sampled_from([" |", " |-", " |2", " >", ""]))
-    return f"X:{head}\n" + "".join(f"  {line}\n" for line in lines) + "score: dot\n"
+    if draw(st.integers(0, 3)) == 0:
+        other = ["", "---", "steps", "W_q", "a b", "1 2", sign, f"scale{sign}1", f"{sign}1{sign}2"]
+        lines.insert(draw(st.integers(0, len(lines))), draw(st.sampled_from(other)))
+    end = draw(st.sampled_from(["\n", "\n", "\r\n", "\r"]))
+    return suffix, start + (f"{end}  " if suffix == ".yaml" else end).join([*lines, ""])
 
 
 @settings(
@@ -107,20 +102,19 @@ def text_blocks(draw: st.DrawFn) -> str:
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
-@given(
-    st.one_of(
-        text_blocks().map(lambda t: (".yaml", t)),
-        csv_texts().map(lambda t: (".csv", t)),
-        csv_texts().map(lambda t: ("", t)),
-    )
-)
+@given(texts())
 def test_large_matrices_are_read_as_small_ones_are(
     tmp_path_factory: pytest.TempPathFactory, case: tuple[str, str]
 ) -> None:
-    suffix, text = case
-    path = tmp_path_factory.getbasetemp() / f"problem{suffix}"
-    path.write_text(text, newline="")
+    path = saved(tmp_path_factory.getbasetemp(), case[1], case[0])
     assert told(path, as_arrays=True) == told(path, as_arrays=False)
+
+
+@pytest.mark.parametrize("subject", ["reading_csv", "reading_yaml", "pasted"])
+def test_what_people_write_is_read_as_if_it_were_large(subject: str, tmp_path: Path) -> None:
+    for row in (*table(subject, "means"), *table(subject, "refused")):
+        path = saved(tmp_path, row["text"], row.get("suffix", table(subject, "defaults")["suffix"]))
+        assert told(path, as_arrays=True) == told(path, as_arrays=False)
 
 
 ROWS = "0.5 -1 2e3\n1 0 7\n-0 .5 1.\n"

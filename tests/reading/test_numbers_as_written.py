@@ -1,124 +1,129 @@
-"""Numbers as people write them: percentages, ≈, dashes, decimal commas, thousands, dates."""
+"""Numbers as people write them: the same in every form of a file, or refused in the same words."""
 
 from __future__ import annotations
 
+import math
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import attncli
-from attncli.core.errors import InputError
-from attncli.core.numbers.grid import rows_of, whole_number
-from attncli.core.numbers.parser import NumberError
-from attncli.core.numbers.written import normalized, value_of
-from tests.conftest import cases
+from attncli.core.numbers.grid import rows_of
+from attncli.core.numbers.written import normalized
+from tests.conftest import cases, table
+from tests.reading.forms import FORMS, plain, problem_in, refusal_of
+
+NUMBERS = table("numbers", "values")
+CELL = "row 2, column 2 of X"
+TOO_DEEP = "more than 50 levels of parentheses, powers or signs"
+TOO_SMALL = f"0.{'0' * 38} is smaller than a float holds; write 0, which it becomes"
+LONG = {
+    "1" * 501: "a number of 501 characters is too long",
+    "(" * 51 + "1" + ")" * 51: TOO_DEEP,
+    "-" * 51 + "1": TOO_DEEP,
+    "2^" * 51 + "1": TOO_DEEP,
+    "√" * 51 + "1": TOO_DEEP,
+    f"0.{'0' * 400}1": TOO_SMALL,
+    f"0.{'0' * 400}1e-5": TOO_SMALL,
+}
+REFUSED = {
+    **{word: f"{CELL}: {said}" for word, said in table("numbers", "refused").items()},
+    **{word: f"{CELL}: {said}" for word, said in LONG.items()},
+    **dict.fromkeys(table("numbers", "infinite"), f"{CELL} is infinite"),
+    **dict.fromkeys(table("numbers", "blank"), "1 cell is open: X[2, 2]"),
+}
+"""What may stand in the second row and column of X and is no number, and what is said of it."""
 
 
-@pytest.mark.parametrize(
-    ("written", "plain"),
-    [
-        *(("13.61%", "0.1361"), ("13.61 %", "0.1361"), ("-5%", "-0.05"), ("100%", "1.00")),
-        *((".5%", "0.005"), ("≈0.14", "0.14"), ("~0.14", "0.14"), ("≈ 0.14", "0.14")),
-        *(("≈14%", "0.14"), ("–0.5", "-0.5"), ("−0.50", "-0.50"), ("-oo", "-inf"), ("oo", "inf")),
-        *(("1/2", "1/2"), ("~", "~"), ("sqrt(2)", "sqrt(2)"), ("1/8%", "(1/8)/100")),
-    ],
-)
-def test_signs_that_change_no_digit(written: str, plain: str) -> None:
-    assert normalized(written) == plain
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_of_a_file_holds_the_same_numbers(name: str, tmp_path: Path) -> None:
+    form = FORMS[name]
+    held = {written: value for written, value in NUMBERS.items() if form.holds(written)}
+    assert len(held) > len(NUMBERS) / 2
+    cells = [["1", written, "2"] for written in held]
+    numbers = problem_in(tmp_path, form.write(cells), form.suffix).array("X")[0, 0]
+    for written, value, found in zip(held, held.values(), numbers[:, 1], strict=True):
+        assert math.isclose(found, value, rel_tol=1e-15), written
 
 
-def test_values() -> None:
-    assert value_of("14%") == 0.14
-    assert value_of("1/8%") == 0.00125
-    for written in ("-oo", "−∞", "-infinity", "-Inf", "–inf"):
-        assert value_of(written) == -np.inf
+def test_answers_hold_the_same_numbers() -> None:
+    written = NUMBERS | table("numbers", "whole_cells")
+    problem = attncli.Problem(X=[[value] for value in written.values()], score="dot")
+    report = attncli.check(problem, {"Q": [[text] for text in written]})
+    assert report.verdict == "correct", report.steps["Q"]
 
 
-@cases("reading_numbers", "what_is_no_number")
-def test_what_is_no_number(written: str, said: str) -> None:
-    with pytest.raises(NumberError) as caught:
-        value_of(written)
-    assert said in str(caught.value)
-    assert "\n" not in str(caught.value)
+@pytest.mark.parametrize("name", FORMS)
+def test_no_form_of_a_file_takes_what_is_no_number(name: str, tmp_path: Path) -> None:
+    form = FORMS[name]
+    for written, message in REFUSED.items():
+        if not form.holds(written):
+            continue
+        data = form.write([["7", "8", "6"], ["9", written, "5"]])
+        (fault,) = refusal_of(tmp_path, data, form.suffix).faults
+        assert fault.message == message
+        assert fault.place
+        if isinstance(data, str):
+            assert fault.place.text == data.splitlines()[fault.place.line - 1]
+            assert re.search(r"9\W*$", fault.place.text[: fault.place.column - 1])
+        assert fault.place.cell == ("sheet Sheet, cell B3" if name == "xlsx" else "")
+        assert (fault.hint == "write a number there") == ("is open" in message)
 
 
-@cases("reading_numbers", "what_parts_numbers")
-def test_what_parts_numbers(text: str, rows: list[list[str]]) -> None:
+@pytest.mark.parametrize("written", table("numbers", "infinite"))
+def test_minus_infinity_blocks_a_cell_and_infinity_is_refused(written: str) -> None:
+    blocked = [["0", f"-{written.lstrip('+')}"], ["1/2", 0]]
+    problem = attncli.Problem(X=[[1], [2]], bias=blocked)
+    assert plain(problem.bias) == [[0, -math.inf], [0.5, 0]]
+    with pytest.raises(attncli.InputError) as caught:
+        attncli.Problem(X=[[1], [2]], bias=[[0, written], [0, 0]])
+    said = "row 1, column 2 of bias is infinite; only −inf, which blocks a cell, is allowed"
+    assert str(caught.value) == said
+
+
+@pytest.mark.parametrize("row", [["-1e400", "0"], ["-1e400", "1/2"]])
+def test_too_large_is_not_taken_for_infinity(row: list[str]) -> None:
+    """A typing slip must not block a cell; whether the row is plain makes no difference."""
+    with pytest.raises(attncli.InputError, match=r"-?1e400 is too large"):
+        attncli.Problem(X=[[1], [2]], bias=[row, ["0", "0"]])
+
+
+@pytest.mark.parametrize("row", [[], ["0", "1e-310"], ["1/2"]])
+def test_too_small_is_not_taken_for_zero(row: list[str]) -> None:
+    """Whether the other numbers of a row are plain, makes no difference."""
+    for written in ("1e-400", "-2e-324", f"0.{'0' * 400}1", "2e-324%"):
+        cells = [written, *row]
+        for raw in ([cells], f"{' '.join(cells)}\n{' '.join(cells)}"):
+            with pytest.raises(attncli.InputError, match=r"row 1, column 1 of X: .* is smaller"):
+                attncli.Problem(X=raw)
+    for written in ("0e-400", "-0.0E-999", f"0.{'0' * 400}", "5e-324", "1e-323"):
+        assert attncli.Problem(X=[[written, *row]]).array("X").flat[0] == float(written)
+
+
+def test_signs_that_change_no_digit_leave_the_digits_as_they_are_written() -> None:
+    for written, digits in table("numbers", "plain").items():
+        assert normalized(written) == digits
+
+
+@cases("numbers", "what_parts_numbers")
+def test_commas_and_blanks_part_numbers_where_no_other_reading_fits(
+    text: str, rows: list[list[str]]
+) -> None:
     assert [[word for _, word in row] for row in rows_of(text.splitlines())] == rows
 
 
-@cases("reading_numbers", "a_comma_that_may_be_either_is_refused")
-def test_a_comma_that_may_be_either_is_refused(text: str, said: str) -> None:
-    with pytest.raises(NumberError) as caught:
-        rows_of(text.splitlines())
-    assert said in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("written", "plain"),
-    [
-        *(("0,14", "0.14"), ("-12,5", "-12.5"), ("1,202,604.28", "1202604.28")),
-        *(("1.202.604,28", "1202604.28"), ("1 202 604,28", "1202604.28"), ("0,202", "0.202")),
-        *(("1'202.5", "1202.5"), ("1,202.5", "1202.5"), ("1.202", "1.202"), ("1/2", "1/2")),
-    ],
-)
-def test_a_number_alone_in_its_cell(written: str, plain: str) -> None:
-    assert whole_number(written) == plain
-
-
-def test_a_comma_alone_in_its_cell_may_be_either() -> None:
-    with pytest.raises(NumberError, match=r"write 1\.202 or 1202"):
-        whole_number("1,202")
-
-
-def test_problems_take_the_same_numbers(tmp_path: Path) -> None:
-    path = tmp_path / "p.yaml"
-    path.write_text("X: |\n  0,5 1,5\n  1,0 2,0\nW_q: [[50%, ≈1], [–1, 0]]\nscore: dot\n")
-    problem = attncli.load(path)
-    np.testing.assert_array_equal(problem.array("X")[0, 0], [[0.5, 1.5], [1, 2]])
-    np.testing.assert_array_equal(problem.array("W_q")[0, 0], [[0.5, 1], [-1, 0]])
-    path.write_text("score: dot\nX: |\n  1,0\n")
-    with pytest.raises(InputError, match=r"p.yaml:2:1: X: 1,0 may mean several numbers; write 1.0"):
-        attncli.load(path)
-    path.write_text("X: |\n  0,5 1,5\n  1,0 x\nscore: dot\n")
-    with pytest.raises(InputError, match=r"p.yaml:3:7: row 2, column 2 of X: x is not a number"):
-        attncli.load(path)
-
-
-# --- decimal commas in brackets, thin spaces, and what is not a number --------------------------
-
-
-@cases("reading_numbers", "a_comma_in_brackets_that_may_be_a_decimal_one_is_refused")
-def test_a_comma_in_brackets_that_may_be_a_decimal_one_is_refused(
-    text: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "hw.yaml"
-    path.write_text(text)
-    with pytest.raises(
-        InputError, match=r"0,5 may mean several .* write 0\.5 or 0, 5 with a blank"
-    ):
-        attncli.load(path)
-
-
-@cases("reading_numbers", "other_commas_in_brackets_part_numbers")
+@cases("numbers", "other_commas_in_brackets_part_numbers")
 def test_other_commas_in_brackets_part_numbers(text: str, row: list[int], tmp_path: Path) -> None:
-    path = tmp_path / "hw.yaml"
-    path.write_text(text)
-    assert attncli.load(path).matrices()["X"][0].tolist() == row
+    assert problem_in(tmp_path, text).array("X")[0, 0, 0].tolist() == row
 
 
-@pytest.mark.parametrize("space", ["\u2009", "\u202f"])
-def test_a_thin_space_within_a_number_makes_no_columns(space: str) -> None:
-    with pytest.raises(NumberError, match="write 1234,5, or 1 234,5 for several numbers"):
-        rows_of([f"1{space}234,5 2,5"])
-    assert whole_number(f"1{space}234,5") == "1234.5"
-
-
-@cases("reading_numbers", "true_and_false_are_no_numbers")
-def test_true_and_false_are_no_numbers(given: dict[str, object]) -> None:
-    with pytest.raises(InputError):
-        attncli.Problem(**given)  # type: ignore[arg-type]
+@cases("numbers", "true_and_false_are_no_numbers")
+def test_true_and_false_are_no_numbers(given: dict[str, Any]) -> None:
+    with pytest.raises(attncli.InputError):
+        attncli.Problem(**given)
 
 
 @pytest.mark.parametrize(
@@ -127,10 +132,12 @@ def test_true_and_false_are_no_numbers(given: dict[str, object]) -> None:
         [[True, False], [True, True]],
         [["true", "false"], [1, 1]],
         "true false\ntrue true",
+        "tensor([[ True, False],\n        [ True,  True]])",
         np.array([[True, False], [True, True]]),
     ],
 )
-def test_a_mask_may_be_made_of_true_and_false(mask: object) -> None:
+def test_a_mask_may_be_made_of_true_and_false(mask: Any) -> None:
     for given in (mask, {"keep": mask}):
-        trace = attncli.compute(attncli.Problem(X=[[1], [2]], mask=given))  # type: ignore[arg-type]
-        assert trace["weights"].value[0].tolist() == [1, 0]
+        problem = attncli.Problem(X=[[1], [2]], mask=given)
+        assert plain(problem.mask["keep"]) == [[1, 0], [1, 1]]
+        assert attncli.compute(problem)["weights"].value[0].tolist() == [1, 0]

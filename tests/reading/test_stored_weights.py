@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,8 @@ import pytest
 import attncli
 from attncli.core.errors import InputError
 from attncli.core.problem.key_values import WEIGHTS, hint_for
-from tests.conftest import Attn
+from tests.conftest import Attn, cases, table
+from tests.reading.forms import npz, refusal_of
 
 RANDOM = np.random.default_rng(5)
 X = RANDOM.normal(size=(3, 4))
@@ -80,78 +80,21 @@ def test_the_default_is_not_written_into_results() -> None:
     assert attncli.Problem(X=X, weights_as="out_in").options()["weights_as"] == "out_in"
 
 
-def said(**keys: Any) -> str:
+@cases("stored_weights", "misfits")
+def test_weights_that_do_not_fit_are_refused_as_they_are_written(
+    given: dict[str, Any], said: list[str]
+) -> None:
     with pytest.raises(InputError) as caught:
-        attncli.Problem(**keys)
-    return str(caught.value)
-
-
-def test_shapes_are_told_as_they_are_written() -> None:
-    """X is (3, 4), so that a stored weight has 4 columns."""
-    text = said(X=X, W_q=np.ones((2, 5)), weights_as="out_in")
-    assert text.startswith("W_q has 5 columns, but X has 4 columns (X W_qᵀ needs them equal)")
-    assert text.endswith("W_q is (2, 5); (2, 4) would fit")
-
-
-def test_a_weight_that_would_fit_the_other_way_round() -> None:
-    text = said(X=X, W_k=np.ones((4, 2)), weights_as="out_in")
-    assert "its transpose would fit: is it stored (in, out)? leave out weights_as" in text
-    text = said(X=X, W_k=np.ones((2, 4)))
-    assert "its transpose would fit: is it stored (out, in)? write weights_as: out_in" in text
-
-
-def test_columns_have_weights_of_out_in_already() -> None:
-    text = said(X=X, W_q=np.ones((2, 3)), weights_as="out_in", tokens_as="columns")
-    assert text.startswith("tokens_as: columns has weights of (out, in), so weights_as: out_in")
-    assert text.endswith("leave one of them out")
-
-
-def test_kinds_without_these_weights_refuse_the_key() -> None:
-    text = said(kind="co_attention", X=X, memory=X, weights_as="out_in")
-    assert "weights_as has no use in kind co_attention" in text
-    assert "it is for kind: self or cross or decode" in text
-
-
-AS_STORED = ", and weights_as: out_in, as nn.Linear stores (out, in)"
-HINTS = {
-    "q_proj.weight": f"write it under W_q{AS_STORED}",
-    "self_attn.k_proj.weight": f"write it under W_k{AS_STORED}",
-    "model.layers.0.self_attn.v_proj.bias": "write it under b_v",
-    "out_proj.weight": f"write it under W_o{AS_STORED}",
-    "o_proj.bias": "write it under b_o",
-    "query.weight": f"write it under W_q{AS_STORED}",
-    "attention.self.key.bias": "write it under b_k",
-    "attention.output.dense.weight": f"write it under W_o{AS_STORED}",
-    "SelfAttention.o.weight": f"write it under W_o{AS_STORED}",
-    "h.0.attn.c_attn.weight": "write W_q, W_k and W_v, its columns in three equal parts",
-    "c_attn.bias": "write b_q, b_k and b_v, its three equal parts",
-    "c_proj.weight": "write it under W_o, as Conv1D stores (in, out)",
-    "c_proj.bias": "write it under b_o",
-    "in_proj_weight": (
-        "write W_q, W_k and W_v, its rows in three equal parts, and weights_as: out_in"
-    ),
-    "in_proj_bias": "write b_q, b_k and b_v, its three equal parts",
-    "self_attn.q_norm.weight": "write qk_norm: rms, or {name: rms, eps: 1e-6, g_q: …, g_k: …}",
-    "self_attn.sinks": "write normalize: {name: softmax, sink: 0}, or the sinks of all heads",
-}
-
-
-@pytest.mark.parametrize("word", HINTS)
-def test_names_of_a_state_dict_are_hinted_at(word: str, tmp_path: Path) -> None:
-    assert hint_for(word) == HINTS[word]
-    file = tmp_path / "p.npz"
-    arrays: dict[str, Any] = {"X": X, word: np.ones((4, 4))}
-    np.savez(file, **arrays)
-    with pytest.raises(InputError) as caught:
-        attncli.load(file)
+        attncli.Problem(X=X, **given)
     (fault,) = caught.value.faults
-    assert (fault.message, fault.hint) == (f"unknown key {word}", HINTS[word])
+    fact, way_out = said
+    assert fact in fault.message
+    assert way_out in fault.hint
 
 
-def test_parts_of_keys_in_an_npz_file_are_still_parts() -> None:
-    file = io.BytesIO()
-    arrays: dict[str, Any] = {"V": [[1.0], [2.0]], "mask.keep": [[1, 0]]}
-    np.savez(file, **arrays)
-    from attncli.reading.arrays import read
-
-    assert [*read(file)["mask"]] == ["keep"]
+@pytest.mark.parametrize("word", table("stored_weights", "hints"))
+def test_names_of_a_state_dict_are_hinted_at(word: str, tmp_path: Path) -> None:
+    hint = table("stored_weights", "hints")[word]
+    assert hint_for(word) == hint
+    (fault,) = refusal_of(tmp_path, npz(**{"X": X, word: np.ones((4, 4))}), ".npz").faults
+    assert (fault.message, fault.hint) == (f"unknown key {word}", hint)
