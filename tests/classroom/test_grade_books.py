@@ -24,7 +24,7 @@ from attncli.printing.class_report import Tally
 from attncli.printing.verdicts import numbers_right
 from attncli.reading.document import submission_of
 from tests.classroom.course import COURSE, POINTS, rows_of, write
-from tests.conftest import Attn, cases
+from tests.conftest import DATA, Attn, cases
 from tests.whole.test_page_in_browser import seen_in_frames
 
 Grades = dict[str, dict[str, float | None]]
@@ -184,19 +184,6 @@ def test_a_tally_does_not_grow_with_the_class() -> None:
 
 # The page of the class
 
-LAYOUT = """
-  var box = d.querySelector(".scroll"), name = d.querySelector("tbody th");
-  box.scrollLeft = 200;
-  var moved = box.scrollLeft, left = name.getBoundingClientRect().left;
-  return {
-    page: d.documentElement.scrollWidth - w.innerWidth,
-    table: box.scrollWidth - box.clientWidth,
-    moved: moved,
-    name: left - box.getBoundingClientRect().left,
-    names: name.getBoundingClientRect().width,
-  };
-"""
-
 
 @pytest.mark.needs("chromium")
 def test_the_class_page_fits_its_window(attn: Attn, tmp_path: Path) -> None:
@@ -217,7 +204,8 @@ def test_the_class_page_fits_its_window(attn: Attn, tmp_path: Path) -> None:
     attn("check", "hw.yaml", "in", "--feedback", "out", "-f", "csv", cwd=tmp_path)
     page = (tmp_path / "out" / "index.html").read_text()
     assert "a bracket is not closed" in page
-    narrow, wide = seen_in_frames([(page, 400), (page, 1400)], LAYOUT, tmp_path)
+    script = (DATA / "scripts" / "measure_class_page.js").read_text(encoding="utf-8")
+    narrow, wide = seen_in_frames([(page, 400), (page, 1400)], script, tmp_path)
     assert (narrow["page"], wide["page"]) == (0, 0)
     assert wide["table"] == 0
     assert narrow["moved"] == 200
