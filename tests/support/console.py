@@ -16,7 +16,8 @@ A file of `tests/data/sessions` holds several, each under the sentence that it p
 
 `!` begins a line of standard error, and `[2]` is an exit status other than 0. `...` stands for any
 text, also for any number of lines where it stands alone. Each session has an empty folder to
-itself, with `sample_inputs` and `errors` (those of `tests/data`) in it. All runs in this process: a
+itself, with `sample_inputs` and `errors` (those of `tests/data`) in it, and, where a command names
+it, a copy of `course`, which is the small course of `tests/data`. All runs in this process: a
 command is `attn`, with variables before it, `< file`, `> file` and pipes between several; `cat` or
 `ls` of files; or `cat > file <<END`.
 
@@ -28,6 +29,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -79,6 +81,8 @@ def played(session: Session, folder: Path) -> list[str]:
     """Return what each command of a session prints, in a folder of its own."""
     for name, there in (("sample_inputs", SAMPLES), ("errors", DATA / "errors")):
         (folder / name).symlink_to(there)
+    if any("course/" in typed.command for typed in session.typed):
+        shutil.copytree(DATA / "course", folder / "course")
     return [_answer(typed, folder) for typed in session.typed]
 
 
@@ -89,8 +93,8 @@ def is_as_written(printed: str, written: str) -> bool:
 
 
 def _answer(typed: Typed, folder: Path) -> str:
-    if here := re.fullmatch(r"cat > (\S+) <<\w+", typed.command):
-        path = folder / here[1]
+    if here := re.fullmatch(r"cat > (\S+|'[^']*') <<\w+", typed.command):
+        path = folder / here[1].strip("'")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(typed.document, encoding="utf-8")
         return ""
@@ -142,6 +146,7 @@ def _run(words: list[str], stdin: str, folder: Path) -> Result:
         case _:
             raise ValueError(f"a session runs attn, cat and ls, not: {shlex.join(words)}")
     if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(result.out, encoding="utf-8", newline="")
         result = Result(result.status, "", result.err)
     return result
@@ -157,7 +162,7 @@ def written_anew(path: Path) -> str:
         for typed, now in zip(session.typed, printed, strict=True):
             kept = typed.printed if is_as_written(now, typed.printed) else now
             text += f"$ {typed.command}\n{typed.document}"
-            if typed.document:
+            if "<<" in typed.command:
                 text += f"{typed.command.rpartition('<<')[2]}\n"
             text += f"{kept}\n" if kept else ""
         text += "\n"

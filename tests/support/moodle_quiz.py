@@ -139,6 +139,10 @@ class Judges:
 
 
 @cache
+def judges_of(which: int) -> Judges:
+    name, marking = PROBLEMS[which]
+    return Judges(attncli.load(SAMPLES / f"{name}.yaml").marked(marking))
+
+
 def judges_of_all() -> list[Judges]:
-    loaded = ((attncli.load(SAMPLES / f"{name}.yaml"), marking) for name, marking in PROBLEMS)
-    return [Judges(problem.marked(marking)) for problem, marking in loaded]
+    return [judges_of(which) for which in range(len(PROBLEMS))]

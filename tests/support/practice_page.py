@@ -22,25 +22,6 @@ from tests.conftest import DATA
 TYPED = DATA / "recorded" / "typed_on_the_page.jsonl"
 """Lines of JSON: what is typed in the fields of a step, and what the page and `check` say of it."""
 
-JUDGE = """
-  function judgeSheet(sheet) {
-    var unreadable = sheet.texts.map(() => false);
-    var given = sheet.texts.map(function (text, place) {
-      try {
-        return attnNumbers.read(text, sheet.rules, sheet.step.readings[0].right[0][place] === null);
-      } catch (error) {
-        if (!(error instanceof attnNumbers.NotANumber)) throw error;
-        unreadable[place] = true;
-        return null;
-      }
-    });
-    var found = attnJudging.judge(sheet.step, given, sheet.decimals, () => false);
-    var codes = found.codes.map((code, place) => unreadable[place] ? "unreadable" : code);
-    return JSON.stringify([codes, found.mistake ? found.mistake.says : ""]);
-  }
-"""
-"""Judges the texts of the fields of one step, as practice.js does."""
-
 MAY_SAY = {
     "follows": ("unsure",),
     "rounded_early": ("unsure", "last_digit", "short"),
@@ -91,9 +72,8 @@ def page_script() -> MiniRacer:
     """Return an interpreter that has read the scripts by which the page judges."""
     web = Path(attncli.pages.practice.__file__).parent / "web"
     interpreter = MiniRacer()
-    for script in ("numbers.js", "judging.js"):
-        interpreter.eval((web / script).read_text())
-    interpreter.eval(JUDGE)
+    for path in (web / "numbers.js", web / "judging.js", DATA / "scripts" / "judge_sheet.js"):
+        interpreter.eval(path.read_text(encoding="utf-8"))
     return interpreter
 
 
