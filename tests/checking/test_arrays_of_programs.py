@@ -15,7 +15,7 @@ import pytest
 
 import attncli
 from attncli.checking.mistakes.catalogue import CONVENTIONS
-from tests.conftest import ROOT, Attn
+from tests.conftest import DATA, Attn
 
 Layer = tuple[str, str, dict[str, Any], dict[str, Any], list[str]]
 
@@ -25,7 +25,7 @@ def layers() -> Iterator[Layer]:
 
     The first that differs is that of all steps, then that of the weights and the output.
     """
-    with np.load(ROOT / "tests" / "layers" / "conventions.npz") as stored:
+    with np.load(DATA / "layers" / "conventions.npz") as stored:
         index, numbers = json.loads(str(stored["index"])), stored["numbers"]
     for one in index:
         found: list[dict[str, Any]] = []
