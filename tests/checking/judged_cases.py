@@ -6,6 +6,7 @@ A row of a table in `tests/data/cases` has
 - `problem`: the name of one in `judging.yaml`, the file of a sample, or the keys of a problem;
   `with` are more keys of it;
 - `answers`, as somebody wrote them; `floats: float32` makes arrays of its lists;
+- or a `file` and its `text`, instead of them;
 - `marking` and `strict`, as `attncli.check` takes them;
 
 and of the report, where it matters:
@@ -15,7 +16,9 @@ and of the report, where it matters:
   mistakes that it names. Nothing is said of a step that has none;
 - `rounding`: by which schedule the numbers of a step were rounded early;
 - any attribute of the report: `verdict`, `first_wrong_step`, `said`, `skipped`, `points`, `total` …;
-- `page` and `not_on_page`: texts that stand on the printed report, or do not.
+- `page` and `not_on_page`: texts that stand on the printed report, or do not;
+
+or `refused`, the message for who cannot be judged.
 
 Where a submission is correct, it must not be with other numbers in any of its matrices.
 """
@@ -38,7 +41,7 @@ from tests.support.console import is_as_written
 MARKS = dict(zip("✓±≈→✗_", STATUSES, strict=True))
 """A mark for each status: ± for one that is off in the last digit, ≈ for one rounded early."""
 
-INPUT = {"id", "problem", "with", "answers", "floats", "marking", "strict"}
+INPUT = {"id", "problem", "with", "answers", "floats", "marking", "strict", "file", "text"}
 """The keys of a row that say what is judged; all others say what is demanded."""
 
 OTHER = "77.7"
@@ -78,14 +81,24 @@ def assert_judged(case: Mapping[str, Any]) -> Report:
     """Judge the submission of a row, and assert that the report says what the row demands."""
     answers = case["answers"]
     report = report_of(case, answers)
-    wanted = {key: case[key] for key in case if key not in INPUT}
-    found = {key: _found(report, key, written) for key, written in wanted.items()}
-    assert _as_written(found, wanted) == wanted
+    assert_says(report, case)
     if report.verdict == "correct":
         for name in answers.keys() - dict(report.skipped):
             other = answers | {name: _with_other_numbers(answers[name])}
             assert report_of(case, other).verdict != "correct", f"correct as well: {other}"
     return report
+
+
+def assert_says(report: Report, case: Mapping[str, Any]) -> None:
+    """Assert that a report says what a row demands."""
+    wanted = {key: case[key] for key in case if key not in INPUT}
+    found = {key: _found(report, key, written) for key, written in wanted.items()}
+    assert _as_written(found, wanted) == wanted
+
+
+def assert_refused(case: Mapping[str, Any], message: str) -> None:
+    """Assert that a message is that of a row."""
+    assert _as_written(message, case["refused"]) == case["refused"]
 
 
 def _found(report: Report, key: str, wanted: Any) -> Any:
