@@ -15,7 +15,7 @@ and of the report, where it matters:
 - `findings`: attributes of what is said of a step, such as its `message`; `ids` are those of all
   mistakes that it names. Nothing is said of a step that has none;
 - `rounding`: by which schedule the numbers of a step were rounded early;
-- any attribute of the report: `verdict`, `first_wrong_step`, `said`, `skipped`, `points`, `total` …;
+- any attribute of the report: `verdict`, `first_wrong_step`, `said`, `skipped`, `points` …;
 - `page` and `not_on_page`: texts that stand on the printed report, or do not;
 
 or `refused`, the message for who cannot be judged.

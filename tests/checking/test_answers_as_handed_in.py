@@ -53,7 +53,7 @@ def assert_file_is_judged(case: dict[str, Any], tmp_path: Path) -> None:
         (sheet,) = attncli.load_answers(path)
         return assert_says(of.check(sheet), case)
     with pytest.raises(InputError) as caught:
-        of.check(*attncli.load_answers(path))
+        of.check(attncli.load_answers(path)[0])
     return assert_refused(case, str(caught.value).replace(f"{tmp_path}/", ""))
 
 
@@ -109,8 +109,8 @@ def test_every_name_of_a_step_that_changes_nothing_is_right(name: str) -> None:
     assert wide.added
     answers = {added: wide[added].value for added in wide.added}
     assert of.check(answers).verdict == "correct"
-    for added in answers:
-        other = np.where(np.isfinite(answers[added]), answers[added] + 1, answers[added])
+    for added, value in answers.items():
+        other = np.where(np.isfinite(value), value + 1, value)
         assert of.check(answers | {added: other}).verdict == "wrong"
     for step in wide:
         np.testing.assert_array_equal(step.array, wide[step.name].array)

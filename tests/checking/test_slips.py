@@ -47,7 +47,12 @@ def test_one_wrong_number_of_a_large_step_is_worked_alone(
 ) -> None:
     """Only the numbers that it is made of are taken up, of the 7,200 that the step is made of."""
     taken = []
-    monkeypatch.setattr(terms, "shortest", lambda number: taken.append(number) or float(number))
+
+    def take(number: float) -> float:
+        taken.append(number)
+        return float(number)
+
+    monkeypatch.setattr(terms, "shortest", take)
     random = np.random.default_rng(1)
     matrices: dict[str, Any] = {
         key: random.integers(-3, 4, (60, 60)).tolist() for key in ("X", "W_q", "W_k", "W_v")

@@ -25,7 +25,7 @@ from attncli.checking.mistakes.catalogue import CONVENTIONS, MISTAKES
 from attncli.printing.formats import FORMATS, ReportSelection, Selection
 from attncli.printing.grades import report_record
 from tests.checking.judged_cases import MARKS, assert_judged, judged_cases, marks, problem_of
-from tests.conftest import ROOT, SAMPLES, TYPICAL_SAMPLES, Attn, cases
+from tests.conftest import ROOT, TYPICAL_SAMPLES, Attn, cases
 from tests.support.snapshots import assert_same
 
 GOOD = "sample_inputs/i_am_good.yaml"
@@ -36,9 +36,7 @@ ANSWERS = Path("sample_inputs/answers")
 @cases("judging", "written_digits")
 def test_a_number_is_right_to_the_digits_that_were_written(written: str, status: str) -> None:
     """0.975559 is the first weight."""
-    report = attncli.check(
-        problem_of("good"), {"weights": [[written, "~", "~"], *[["~"] * 3] * 2]}
-    )
+    report = attncli.check(problem_of("good"), {"weights": [[written, "~", "~"], *[["~"] * 3] * 2]})
     (mark,) = (mark for mark in MARKS if MARKS[mark] == status)
     assert marks(report.steps["weights"]) == f"{mark}__ ___ ___"
 
