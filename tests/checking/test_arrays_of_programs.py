@@ -15,8 +15,9 @@ import pytest
 
 import attncli
 from attncli.checking.mistakes.catalogue import CONVENTIONS
-from tests.conftest import ROOT, Attn
+from tests.conftest import DATA, Attn
 
+Array = np.ndarray[Any, Any]
 Layer = tuple[str, str, dict[str, Any], dict[str, Any], list[str]]
 
 
@@ -25,7 +26,7 @@ def layers() -> Iterator[Layer]:
 
     The first that differs is that of all steps, then that of the weights and the output.
     """
-    with np.load(ROOT / "tests" / "data" / "layers" / "conventions.npz") as stored:
+    with np.load(DATA / "layers" / "conventions.npz") as stored:
         index, numbers = json.loads(str(stored["index"])), stored["numbers"]
     for one in index:
         found: list[dict[str, Any]] = []
@@ -75,53 +76,112 @@ def test_the_same_calculation_in_short_floats_is_right(layer: Layer) -> None:
 
 
 X = np.random.default_rng(5).normal(size=(4, 6)).astype("f4")
-PROBLEM: dict[str, Any] = {"X": X, "heads": 2, "mask": "causal"}
+X64 = X.astype(float)
 
 
 def problem(**more: Any) -> attncli.Problem:
-    return attncli.Problem(**(PROBLEM | more))
+    keys: dict[str, Any] = {"X": X, "heads": 2, "mask": "causal"}
+    return attncli.Problem(**(keys | more))
+
+
+RIGHT = attncli.compute(problem(X=X64))
 
 
 def dump(*names: str) -> dict[str, Any]:
-    trace = attncli.compute(problem(X=X.astype(float)))
-    return {name: trace[name].value.astype("f4") for name in names}
+    return {name: RIGHT[name].value.astype("f4") for name in names}
 
 
 def check(steps: dict[str, Any], **marking: Any) -> attncli.Report:
     return attncli.check(problem(), steps, marking=marking or None)
 
 
+def weight_matrices(seed: int) -> dict[str, Any]:
+    matrices = np.random.default_rng(seed).normal(size=(3, 6, 6))
+    return dict(zip(("W_q", "W_k", "W_v"), matrices, strict=True))
+
+
+def softmax(scores: Array) -> Array:
+    powers = np.exp(scores)
+    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+
+
+# ---- the type of floats, and what its error allows
+
+
 def test_types_are_recognised() -> None:
-    steps = dump("weights", "output")
-    assert check(steps).dtype == "float32"
-    wide = {name: array.astype(float) for name, array in steps.items()}
-    assert check(wide).dtype == "float32"
-    exact = {name: attncli.compute(problem(X=X.astype(float)))[name].value for name in steps}
+    short = dump("weights", "output")
+    exact = {name: RIGHT[name].value for name in short}
+    wide = {name: array.astype(float) for name, array in short.items()}
+    assert check(short).dtype == check(wide).dtype == "float32"
     assert check(exact).dtype == "float64"
-    assert check({name: array.astype("f2") for name, array in steps.items()}).dtype == "float16"
-    assert check(steps, dtype="bfloat16").dtype == "bfloat16"
+    assert check({name: array.astype("f2") for name, array in short.items()}).dtype == "float16"
+    assert check(short, dtype="bfloat16").dtype == "bfloat16"
     # Numbers of a text are recognised by their digits.
-    assert check({name: array.tolist() for name, array in steps.items()}).dtype == "float32"
-    # Whole or rounded numbers in an array are no handwork; in lists they are.
-    assert check({name: array.round(2) for name, array in exact.items()}).dtype == "float64"
-    assert check({name: array.round(2).tolist() for name, array in exact.items()}).dtype == ""
+    assert check({name: array.tolist() for name, array in short.items()}).dtype == "float32"
     assert check({name: array.tolist() for name, array in exact.items()}).dtype == ""
+    # Rounded numbers in an array are no handwork; in lists they are.
+    rounded = {name: array.round(2) for name, array in exact.items()}
+    assert (check(rounded).dtype, check(rounded).verdict) == ("float64", "wrong")
+    lists = check({name: array.tolist() for name, array in rounded.items()})
+    assert (lists.dtype, lists.verdict) == ("", "correct")
 
 
-def test_half_precision_is_granted_its_own_error() -> None:
+@pytest.mark.parametrize(
+    ("dtype", "name"),
+    [(">f8", "float64"), (">f4", "float32"), (">f2", "float16"), ("g", "float64")],
+)
+def test_the_order_of_bytes_does_not_matter(dtype: str, name: str) -> None:
+    right = check({"weights": RIGHT["weights"].value.astype(dtype)})
+    assert (right.dtype, right.verdict) == (name, "correct")
+    rounded = check({"weights": RIGHT["weights"].value.round(1).astype(dtype)})
+    assert (rounded.dtype, rounded.verdict) == (name, "wrong")
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"loss": 0.3},
+        {"tokens": np.array(["a", "b"])},
+        {"loss": np.full(3, 0.1, "f2")},
+        {"run": "run 7"},
+        {"x": None},
+    ],
+    ids=["number", "words", "float16", "text", "nothing"],
+)
+def test_what_means_no_step_does_not_tell_the_type(beside: dict[str, Any]) -> None:
+    weights = RIGHT["weights"].value
+    off = check({"weights": weights + 1e-3, **beside})
+    assert (off.dtype, off.verdict) == ("float64", "wrong")
+    right = check({"weights": weights.astype("f4").astype(float), **beside})
+    assert (right.dtype, right.verdict) == ("float32", "correct")
+
+
+def test_each_type_is_granted_its_own_error() -> None:
     steps = {name: array.astype("f2") for name, array in dump("weights", "output").items()}
-    assert check(steps).verdict == "correct"
     wide = {name: array.astype("f4") for name, array in steps.items()}
-    assert check(wide).verdict == "wrong"
-    assert check(wide, dtype="float16").verdict == "correct"
+    verdicts = [check(steps).verdict, check(wide).verdict, check(wide, dtype="float16").verdict]
+    assert verdicts == ["correct", "wrong", "correct"]
 
 
-def test_a_relative_tolerance() -> None:
+@pytest.mark.parametrize(
+    ("marking", "verdict"), [({}, "wrong"), ({"rtol": 1e-3}, "correct"), ({"rtol": 1e-5}, "wrong")]
+)
+def test_a_relative_tolerance(marking: dict[str, Any], verdict: str) -> None:
     steps = dump("weights")
     steps["weights"][1, 3, 0] += 1e-4
-    assert check(steps).verdict == "wrong"
-    assert check(steps, rtol=1e-3).verdict == "correct"
-    assert check(steps, rtol=1e-5).verdict == "wrong"
+    assert check(steps, **marking).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    "weights", [np.eye(3), np.ones((3, 3)), np.eye(3, dtype=int)], ids=["eye", "ones", "integers"]
+)
+def test_whole_numbers_of_a_dump_have_no_tolerance(weights: Array) -> None:
+    given = attncli.Problem(Q=3 * np.eye(3), K=3 * np.eye(3), V=np.eye(3))
+    report = attncli.check(given, {"weights": weights})
+    assert (report.verdict, report.dtype) == ("wrong", "float64")
+
+
+# ---- the first that differs, and what follows from it
 
 
 def test_one_wrong_number_is_no_slip_of_the_hand() -> None:
@@ -137,93 +197,240 @@ def test_one_wrong_number_is_no_slip_of_the_hand() -> None:
 
 
 def test_what_follows_from_a_wrong_array() -> None:
-    trace = attncli.compute(problem(X=X.astype(float)))
-    weights = trace["weights"].value.copy()
+    weights = RIGHT["weights"].value.copy()
     weights[0] = weights[0, ::-1]
-    heads = np.split(X.astype(float), 2, axis=1)
+    heads = np.split(X64, 2, axis=1)
     mixed = np.concatenate([w @ v for w, v in zip(weights, heads, strict=True)], axis=1)
     report = check({"weights": weights, "output": mixed})
     assert (report.first_wrong_step, report.steps["output"].status) == ("weights", "follows")
+    scores = RIGHT["scores"].value.copy()
+    scores[1] *= -1.5
+    masked = np.where(np.tri(4) == 1, scores / np.sqrt(3), -np.inf)
+    report = check({"scores": scores, "weights": softmax(masked)})
+    assert (report.first_wrong_step, report.steps["weights"].status) == ("scores", "follows")
 
 
-def test_a_whole_array_is_no_answer_for_one_head() -> None:
-    report = check({"weights[1]": dump("weights")["weights"]})
-    assert (report.verdict, report.findings["weights"].id) == ("wrong", "wrong_shape")
-
-
-def test_heads_may_be_handed_in_one_by_one() -> None:
+def test_shapes_of_heads() -> None:
     weights = dump("weights")["weights"]
     assert check({"weights[1]": weights[0], "weights[2]": weights[1]}).verdict == "correct"
     assert check({"weights[1]": weights[0], "weights[2]": weights[0]}).verdict == "wrong"
-
-
-def test_nan_is_wrong_where_a_key_is_seen() -> None:
-    steps = dump("weights")
-    steps["weights"][1, 2] = np.nan
-    report = check(steps)
-    assert report.verdict == "wrong"
-    assert report.steps["weights"].counts["wrong"] == 4
-
-
-def test_a_query_that_sees_no_key_may_have_nan() -> None:
-    """PyTorch gives nan there, others the mean of the values; attn 0."""
-    keep = [[0, 0], [1, 0]]
-    x = np.array([[0.123456789, 1], [1, 2.1]])
-    output = np.array([[np.nan, np.nan], x[0]])
-    report = attncli.check(attncli.Problem(X=x, mask=keep), {"output": output})
-    assert (report.verdict, report.dtype) == ("correct", "float64")
-
-
-def test_scores_after_the_scale_and_the_mask_are_said() -> None:
-    trace = attncli.compute(problem(X=X.astype(float)))
-    shown = {"scores": trace["masked"].value, "weights": trace["weights"].value}
-    report = check(shown)
-    assert (report.verdict, report.said) == ("correct", ("scores holds the masked scores.",))
-    shifted = trace["masked"].value - trace["masked"].value.max(axis=-1, keepdims=True)
-    report = check({"exp": np.exp(shifted), "weights": trace["weights"].value})
-    said = "The largest score of each row was subtracted before the e^."
-    assert (report.verdict, report.said) == ("correct", (said,))
-
-
-def test_blocked_cells_may_be_large_negative_numbers() -> None:
-    masked = attncli.compute(problem(X=X.astype(float)))["masked"].value
-    numbers = np.where(np.isinf(masked), np.finfo("f4").min, masked).astype("f4")
-    assert check({"masked": numbers}).verdict == "correct"
-    numbers[0, 0, 1] = 0.5
-    assert check({"masked": numbers}).first_wrong_step == "masked"
-
-
-def test_a_wrong_shape() -> None:
-    report = check({"weights": np.full((2, 4, 3), 0.1234567891)})
-    finding = report.findings["weights"]
+    report = check({"weights[1]": weights})  # a whole array is no answer for one head
+    assert (report.verdict, report.findings["weights"].id) == ("wrong", "wrong_shape")
+    finding = check({"weights": np.full((2, 4, 3), 0.1234567891)}).findings["weights"]
     assert (finding.id, finding.message) == (
         "wrong_shape",
         "The shape is (2, 4, 3), but weights is (2, 4, 4) here.",
     )
 
 
+def test_arrays_beside_lists_and_odd_arrays() -> None:
+    steps = dump("weights", "output")
+    mixed = {"weights": steps["weights"], "output": steps["output"].tolist()}
+    assert check(mixed).verdict == "correct"
+    report = check({"weights": steps["weights"], "output": np.zeros((0,))})
+    assert report.findings["output"].id == "wrong_shape"
+    batch = np.random.default_rng(1).normal(size=(2, 4, 6))
+    turned = problem(X=batch, positions="rope", heads=1)
+    every = {step.name: step.value for step in attncli.compute(turned)}
+    assert attncli.check(turned, every).verdict == "correct"
+    every["Q"] = every["Q"] + 1
+    assert attncli.check(turned, every).first_wrong_step == "Q"
+
+
+# ---- other right ways of programs
+
+
+def test_what_a_step_holds_is_said() -> None:
+    masked, weights = RIGHT["masked"].value, RIGHT["weights"].value
+    report = check({"scores": masked, "weights": weights})
+    assert (report.verdict, report.said) == ("correct", ("scores holds the masked scores.",))
+    exp = np.exp(masked - masked.max(axis=-1, keepdims=True))
+    report = check({"exp": exp, "weights": weights})
+    said = "The largest score of each row was subtracted before the e^."
+    assert (report.verdict, report.said) == ("correct", (said,))
+    assert check({"exp": exp * 1.1, "weights": weights}).verdict == "wrong"
+
+
+def test_blocked_cells_may_be_large_negative_numbers() -> None:
+    masked = RIGHT["masked"].value
+    numbers = np.where(np.isinf(masked), np.finfo("f4").min, masked).astype("f4")
+    assert check({"masked": numbers}).verdict == "correct"
+    numbers[0, 0, 1] = 0.5
+    assert check({"masked": numbers}).first_wrong_step == "masked"
+
+
+@pytest.mark.parametrize("letters", ["QK", "Q", "K"])
+@pytest.mark.parametrize(("key", "kind"), [("positions", "rotated"), ("qk_norm", "normed")])
+def test_turned_queries_and_keys_may_be_called_q_and_k(key: str, kind: str, letters: str) -> None:
+    keys: dict[str, Any] = {key: "rope" if key == "positions" else "rms"}
+    given = attncli.Problem(X=X[:, :4], **keys)
+    trace = attncli.compute(given)
+    shown = {x: trace[f"{x}_{kind}"].value for x in letters} | {"output": trace.output}
+    report = attncli.check(given, shown)
+    words = {"QK": "Q and K hold", "Q": "Q holds", "K": "K holds"}[letters]
+    assert report.verdict == "correct"
+    assert report.said[0].startswith(f"{words} the {kind} ")
+    assert attncli.check(given, shown | {letters[0]: shown[letters[0]] + 1}).verdict == "wrong"
+
+
+# ---- queries that see no key
+
+
+@pytest.mark.parametrize("blind", [np.nan, 0.0, 1 / 3])
+def test_numbers_of_a_query_without_keys_are_counted_apart(blind: float) -> None:
+    """PyTorch gives nan there, others the mean of the values; attn 0."""
+    given = attncli.Problem(X=X[:3], mask=[[1, 1, 1], [1, 1, 0], [0, 0, 0]])
+    weights = attncli.compute(given)["weights"].value
+    weights = np.where(weights.sum(-1, keepdims=True) == 0, blind, weights)
+    report = attncli.check(given, {"weights": weights})
+    assert report.verdict == "correct"
+    text = attncli.render(report, "table")
+    if blind == 0:
+        assert (report.said, report.apart) == ((), {"weights": 0})
+    else:
+        assert "3 cells of queries that see no key are not compared: PyTorch's" in text
+        assert text.endswith("correct: 6 numbers\n")
+
+
+def test_a_query_without_keys_has_no_other_numbers_than_programs_give() -> None:
+    given = attncli.Problem(X=X64[:3], mask=[[0, 0, 0], [1, 0, 0], [1, 1, 0]])
+    trace = attncli.compute(given)
+    no_row = {"weights": [5, -7, 1e9], "output": [99, -1e6, 3, 1, 0, 0], "Q": [1, 2, 3, 0, 0, 0]}
+    for name, numbers in no_row.items():
+        value = trace[name].value.copy()
+        value[0] = numbers
+        report = attncli.check(given, {name: value})
+        assert (report.verdict, report.first_wrong_step) == ("wrong", name)
+    mean = np.concatenate([X64[:3].mean(axis=0, keepdims=True), trace.output[1:]])
+    report = attncli.check(given, {"output": mean})
+    assert (report.verdict, report.apart) == ("correct", {"output": X.shape[-1]})
+
+
+def test_nan_is_wrong_where_a_key_is_seen_and_is_no_blank() -> None:
+    steps = dump("weights")
+    steps["weights"][1, 2] = np.nan
+    assert check(steps).steps["weights"].counts["wrong"] == 4
+    small = attncli.Problem(X=[[1, 0], [0, 1]], score="dot", mask="causal")
+    for output in ([[1.0, 0.0], [np.nan, np.nan]], np.full((2, 2), np.nan)):
+        report = attncli.check(small, {"output": np.array(output)})
+        assert (report.verdict, report.first_wrong_step) == ("wrong", "output")
+
+
+# ---- which cause is named
+
+
 def test_a_mistake_that_is_no_convention() -> None:
     """V taken from X, not from the values, is a mistake of the catalogue."""
-    w_v = np.random.default_rng(2).normal(size=(6, 6))
-    right = attncli.compute(problem(X=X.astype(float), W_v=w_v))
-    wrong = attncli.compute(problem(X=X.astype(float)))
-    report = attncli.check(
-        problem(X=X.astype(float), W_v=w_v),
-        {"weights": right["weights"].value, "output": wrong.output},
-    )
+    given = problem(X=X64, W_v=np.random.default_rng(2).normal(size=(6, 6)))
+    weights = attncli.compute(given)["weights"].value
+    report = attncli.check(given, {"weights": weights, "output": RIGHT.output})
     assert report.convention is None
     assert report.findings["output"].id in ("input_instead_of_values", "projection_missing")
 
 
-def test_the_report(attn: Attn, tmp_path: Path) -> None:
-    given, answers = tmp_path / "problem.npz", tmp_path / "dump.npz"
-    w = np.random.default_rng(3).normal(size=(3, 6, 6)).astype("f4")
-    names = ("W_q", "W_k", "W_v")
-    matrices: dict[str, Any] = {"X": X, "heads": 2, **dict(zip(names, w, strict=True))}
-    np.savez(given, **matrices)
-    other = attncli.compute(
-        problem(mask={}, scale=1, **dict(zip(names, w.astype(float), strict=True)))
+def test_two_causes_that_give_the_same_are_both_named() -> None:
+    given = attncli.Problem(X=X64, positions="rope")
+    right = attncli.compute(given)
+    back = attncli.compute(attncli.Problem(X=X64, positions={"name": "rope", "start": 0}))
+    cos, sin = np.cos(back["angles"].value), np.sin(back["angles"].value)
+    sides = []
+    for x in (right["Q"].value, right["K"].value):
+        made = np.empty_like(x)
+        made[:, ::2] = x[:, ::2] * cos + x[:, 1::2] * sin
+        made[:, 1::2] = x[:, 1::2] * cos - x[:, ::2] * sin
+        sides.append(made)
+    finding = attncli.check(given, {"scores": sides[0] @ sides[1].T}).findings["scores"]
+    assert not finding.certain
+    assert {finding.id, finding.also[0].id} == {"angle_negative", "sine_and_cosine_exchanged"}
+
+
+def test_weights_that_are_stored_as_out_in() -> None:
+    """A forgotten transpose is no advice to write weights_as, which is written already."""
+    stored = weight_matrices(4)
+    wrong = attncli.compute(problem(X=X64, **stored))
+    given = problem(X=X64, weights_as="out_in", **stored)
+    report = attncli.check(given, {"weights": wrong["weights"].value, "output": wrong.output})
+    assert report.convention is not None
+    assert report.convention.id == "weights_out_in"
+    assert "without a transpose" in report.convention.message
+    steps = {"Q": wrong["Q"].value, "K": attncli.compute(given)["K"].value}
+    assert attncli.check(given, steps).findings["Q"].message == (
+        "The weight matrix W_q was used as it is stored, (out, in), without a transpose."
     )
+
+
+def test_a_cause_that_right_arrays_contradict_is_not_named() -> None:
+    """K in the place of V: the weights, which are right, show that K was K."""
+    given = problem(X=X64, **weight_matrices(6))
+    trace = attncli.compute(given)
+    output = np.concatenate(list(trace["weights"].value @ trace["K"].value), axis=1)
+    steps = {"weights": trace["weights"].value, "output": output}
+    finding = attncli.check(given, steps).findings["output"]
+    named = {finding.id, *(other.id for other in finding.also)}
+    assert named == {"wrong_weight_matrix", "keys_instead_of_values"}  # V from W_k is the same
+
+
+def test_features_that_were_cut_without_a_transpose_may_have_a_bias() -> None:
+    rng = np.random.default_rng(2)
+    keys: dict[str, Any] = {f"W_{side}": rng.normal(size=(6, 6)) for side in "qkv"}
+    keys |= {f"b_{side}": rng.normal(size=6) for side in "qkv"}
+    x = rng.normal(size=(2, 4, 6))
+    q, k, v = ((x @ keys[f"W_{a}"] + keys[f"b_{a}"]).reshape(2, 2, 4, 3) for a in "qkv")
+    weights = softmax(q @ k.swapaxes(-1, -2) / np.sqrt(3))
+    output = (weights @ v).swapaxes(1, 2).reshape(2, 4, 6)
+    layer = attncli.Problem(X=x, heads=2, **keys)
+    report = attncli.check(layer, {"weights": weights, "output": output})
+    assert report.convention is not None
+    assert report.convention.id == "heads_reshaped"
+
+
+CACHE: dict[str, Any] = {
+    "Q": np.eye(2),
+    "K": [[1, 1], [0, 1]],
+    "V": [[1, 2], [3, 4]],
+    "past": {"K": [[1, 0], [0, 1], [1, 1]], "V": [[1, 0], [0, 1], [1, 1]]},
+}
+
+
+@pytest.mark.parametrize("mask", ["causal", {"causal": True, "align": "bottom-right"}], ids=str)
+def test_what_follows_from_a_cache_is_no_convention(mask: Any) -> None:
+    unmasked = attncli.compute(attncli.Problem(**CACHE))
+    given = attncli.Problem(**CACHE, mask=mask)
+    report = attncli.check(given, {"weights": unmasked["weights"].value})
+    assert report.convention is None
+    assert report.findings["weights"].id == "mask_missing"
+    strict = attncli.Problem(**CACHE, mask={"causal": True, "offset": 2})
+    report = attncli.check(given, {"weights": attncli.compute(strict)["weights"].value})
+    assert report.convention is not None
+    assert report.convention.id == "causal_strict"
+
+
+def test_an_alignment_that_is_written_outranks_a_cache() -> None:
+    placed = attncli.Problem(**CACHE, mask={"causal": True, "align": "top-left"})
+    blocked = attncli.compute(placed)["masked"].value == -np.inf
+    assert blocked.tolist() == [[False, *[True] * 4], [False, False, *[True] * 3]]
+
+
+def test_two_readings_of_axes_are_said() -> None:
+    batch = np.random.default_rng(3).normal(size=(3, 3, 4))
+    (warning,) = attncli.Problem(X=batch, mask=[[1, 1, 0], [1, 1, 1], [1, 0, 0]]).warnings
+    assert warning.endswith("that of the padding of a batch has the axes (3, 1, 3)")
+    assert attncli.Problem(X=batch, mask=np.ones((3, 1, 3))).warnings == ()
+    heads_third = np.ones((2, 5, 2, 4))
+    with pytest.raises(attncli.InputError, match=r"exchange the second and the third, as Q\.swap"):
+        attncli.Problem(Q=heads_third, K=heads_third, V=heads_third, heads=2)
+
+
+# ---- the report
+
+
+def test_a_report_of_arrays_is_short(attn: Attn, tmp_path: Path) -> None:
+    given, answers = tmp_path / "problem.npz", tmp_path / "dump.npz"
+    matrices = {name: w.astype("f4") for name, w in weight_matrices(3).items()}
+    keys: dict[str, Any] = {"X": X, "heads": 2, **matrices}
+    np.savez(given, **keys)
+    wide = {name: w.astype(float) for name, w in matrices.items()}
+    other = attncli.compute(problem(X=X64, mask={}, scale=1, **wide))
     steps: dict[str, Any] = {n: other[n].value.astype("f4") for n in ("Q", "weights", "output")}
     np.savez(answers, **steps)
     shown = attn("check", given, answers)
@@ -248,244 +455,3 @@ def test_the_report(attn: Attn, tmp_path: Path) -> None:
     refused = attn("check", given, answers, "--dtype", "float8")
     assert refused.status == 2
     assert "float8" in refused.err
-
-
-def test_nan_is_no_blank_beside_numbers_that_look_typed() -> None:
-    small = attncli.Problem(X=[[1, 0], [0, 1]], score="dot", mask="causal")
-    output = np.array([[1.0, 0.0], [np.nan, np.nan]])
-    report = attncli.check(small, {"output": output})
-    assert (report.verdict, report.first_wrong_step) == ("wrong", "output")
-    assert attncli.check(small, {"output": np.full((2, 2), np.nan)}).verdict == "wrong"
-
-
-def test_two_causes_that_give_the_same_are_both_named() -> None:
-    keys: dict[str, Any] = {"X": X.astype(float), "positions": "rope"}
-    right = attncli.compute(attncli.Problem(**keys))
-    turned = {"name": "rope", "start": 0}
-    back = attncli.compute(attncli.Problem(X=keys["X"], positions=turned))
-    angles = back["angles"].value
-    cos, sin = np.cos(angles), np.sin(angles)
-    rows = [right[name].value for name in ("Q", "K")]
-    sides = []
-    for x in rows:
-        made = np.empty_like(x)
-        made[:, ::2] = x[:, ::2] * cos + x[:, 1::2] * sin
-        made[:, 1::2] = x[:, 1::2] * cos - x[:, ::2] * sin
-        sides.append(made)
-    report = attncli.check(attncli.Problem(**keys), {"scores": sides[0] @ sides[1].T})
-    finding = report.findings["scores"]
-    assert not finding.certain
-    assert {finding.id, finding.also[0].id} == {"angle_negative", "sine_and_cosine_exchanged"}
-
-
-def test_weights_that_are_stored_as_out_in() -> None:
-    """A forgotten transpose is no advice to write weights_as, which is written already."""
-    w = np.random.default_rng(4).normal(size=(3, 6, 6))
-    names = ("W_q", "W_k", "W_v")
-    stored: dict[str, Any] = dict(zip(names, w, strict=True))
-    wrong = attncli.compute(problem(X=X.astype(float), **stored))
-    given = problem(X=X.astype(float), weights_as="out_in", **stored)
-    report = attncli.check(given, {"weights": wrong["weights"].value, "output": wrong.output})
-    assert report.convention is not None
-    assert report.convention.id == "weights_out_in"
-    assert "without a transpose" in report.convention.message
-    steps = {"Q": wrong["Q"].value, "K": attncli.compute(given)["K"].value}
-    one = attncli.check(given, steps).findings["Q"]
-    assert (
-        one.message
-        == "The weight matrix W_q was used as it is stored, (out, in), without a transpose."
-    )
-
-
-def test_a_cause_that_right_arrays_contradict_is_not_named() -> None:
-    """K in the place of V: the weights, which are right, show that K was K."""
-    w = np.random.default_rng(6).normal(size=(3, 6, 6))
-    keys: dict[str, Any] = dict(zip(("W_q", "W_k", "W_v"), w, strict=True))
-    trace = attncli.compute(problem(X=X.astype(float), **keys))
-    heads = trace["weights"].value @ trace["K"].value
-    output = np.concatenate(list(heads), axis=1)
-    steps = {"weights": trace["weights"].value, "output": output}
-    report = attncli.check(problem(X=X.astype(float), **keys), steps)
-    finding = report.findings["output"]
-    named = {finding.id, *(other.id for other in finding.also)}
-    assert named == {"wrong_weight_matrix", "keys_instead_of_values"}  # V from W_k is the same
-
-
-def test_arrays_beside_lists_and_odd_arrays() -> None:
-    steps = dump("weights", "output")
-    mixed = {"weights": steps["weights"], "output": steps["output"].tolist()}
-    assert check(mixed).verdict == "correct"
-    report = check({"weights": steps["weights"], "output": np.zeros((0,))})
-    assert report.findings["output"].id == "wrong_shape"
-    batch = np.random.default_rng(1).normal(size=(2, 4, 6))
-    turned = attncli.compute(problem(X=batch, positions="rope", heads=1))
-    every = {step.name: step.value for step in turned}
-    assert attncli.check(problem(X=batch, positions="rope", heads=1), every).verdict == "correct"
-
-
-def test_errors_go_on_from_arrays_that_a_mask_follows() -> None:
-    trace = attncli.compute(problem(X=X.astype(float)))
-    scores = trace["scores"].value.copy()
-    scores[1] *= -1.5
-    powers = np.exp(np.where(np.tri(4) == 1, scores / np.sqrt(3), -np.inf))
-    weights = powers / powers.sum(axis=-1, keepdims=True)
-    report = check({"scores": scores, "weights": weights})
-    assert (report.first_wrong_step, report.steps["weights"].status) == ("scores", "follows")
-
-
-def test_features_that_were_cut_without_a_transpose_may_have_a_bias() -> None:
-    rng = np.random.default_rng(2)
-    keys: dict[str, Any] = {f"W_{side}": rng.normal(size=(6, 6)) for side in "qkv"}
-    keys |= {f"b_{side}": rng.normal(size=6) for side in "qkv"}
-    x = rng.normal(size=(2, 4, 6))
-    q, k, v = ((x @ keys[f"W_{a}"] + keys[f"b_{a}"]).reshape(2, 2, 4, 3) for a in "qkv")
-    powers = np.exp(q @ k.swapaxes(-1, -2) / np.sqrt(3))
-    weights = powers / powers.sum(axis=-1, keepdims=True)
-    output = (weights @ v).swapaxes(1, 2).reshape(2, 4, 6)
-    layer = attncli.Problem(X=x, heads=2, **keys)
-    report = attncli.check(layer, {"weights": weights, "output": output})
-    assert report.convention is not None
-    assert report.convention.id == "heads_reshaped"
-
-
-EYE = np.eye(3)
-CACHE: dict[str, Any] = {
-    "Q": EYE[:2, :2],
-    "K": [[1, 1], [0, 1]],
-    "V": [[1, 2], [3, 4]],
-    "past": {"K": [[1, 0], [0, 1], [1, 1]], "V": [[1, 0], [0, 1], [1, 1]]},
-}
-
-
-@pytest.mark.parametrize("weights", [EYE, np.ones((3, 3)), EYE.astype(int)])
-def test_whole_numbers_of_a_dump_have_no_tolerance(weights: np.ndarray[Any, Any]) -> None:
-    problem = attncli.Problem(Q=3 * EYE, K=3 * EYE, V=EYE)
-    report = attncli.check(problem, {"weights": weights})
-    assert (report.verdict, report.dtype) == ("wrong", "float64")
-
-
-def test_what_follows_from_a_cache_is_no_convention() -> None:
-    unmasked = attncli.compute(attncli.Problem(**CACHE))
-    for mask in ("causal", {"causal": True, "align": "bottom-right"}):
-        problem = attncli.Problem(**CACHE, mask=mask)
-        report = attncli.check(problem, {"weights": unmasked["weights"].value})
-        assert report.convention is None
-        assert report.findings["weights"].id == "mask_missing"
-    strict = attncli.Problem(**CACHE, mask={"causal": True, "offset": 2})
-    own = {"weights": attncli.compute(strict)["weights"].value}
-    report = attncli.check(attncli.Problem(**CACHE, mask="causal"), own)
-    assert report.convention is not None
-    assert report.convention.id == "causal_strict"
-
-
-def test_an_alignment_that_is_written_outranks_a_cache() -> None:
-    placed = attncli.Problem(**CACHE, mask={"causal": True, "align": "top-left"})
-    blocked = attncli.compute(placed)["masked"].value == -np.inf
-    assert blocked.tolist() == [[False, *[True] * 4], [False, False, *[True] * 3]]
-
-
-@pytest.mark.parametrize("blind", [np.nan, 0.0, 1 / 3])
-def test_numbers_of_a_query_without_keys_are_counted_apart(blind: float) -> None:
-    problem = attncli.Problem(X=X[:3], mask=[[1, 1, 1], [1, 1, 0], [0, 0, 0]])
-    weights = attncli.compute(problem)["weights"].value
-    weights = np.where(weights.sum(-1, keepdims=True) == 0, blind, weights)
-    report = attncli.check(problem, {"weights": weights})
-    assert report.verdict == "correct"
-    text = attncli.render(report, "table")
-    if blind == 0:
-        assert (report.said, report.apart) == ((), {"weights": 0})
-    else:
-        assert "3 cells of queries that see no key are not compared: PyTorch's" in text
-        assert text.endswith("correct: 6 numbers\n")
-
-
-@pytest.mark.parametrize("letters", ["QK", "Q", "K"])
-@pytest.mark.parametrize(("key", "kind"), [("positions", "rotated"), ("qk_norm", "normed")])
-def test_turned_queries_and_keys_may_be_called_q_and_k(key: str, kind: str, letters: str) -> None:
-    keys: dict[str, Any] = {key: "rope" if key == "positions" else "rms"}
-    problem = attncli.Problem(X=X[:, :4], **keys)
-    trace = attncli.compute(problem)
-    shown = {x: trace[f"{x}_{kind}"].value for x in letters} | {"output": trace.output}
-    report = attncli.check(problem, shown)
-    words = {"QK": "Q and K hold", "Q": "Q holds", "K": "K holds"}[letters]
-    assert report.verdict == "correct"
-    assert report.said[0].startswith(f"{words} the {kind} ")
-
-
-def test_two_readings_of_axes_are_said() -> None:
-    batch = np.random.default_rng(3).normal(size=(3, 3, 4))
-    (warning,) = attncli.Problem(X=batch, mask=[[1, 1, 0], [1, 1, 1], [1, 0, 0]]).warnings
-    assert warning.endswith("that of the padding of a batch has the axes (3, 1, 3)")
-    assert attncli.Problem(X=batch, mask=np.ones((3, 1, 3))).warnings == ()
-    heads_third = np.ones((2, 5, 2, 4))
-    with pytest.raises(attncli.InputError, match=r"exchange the second and the third, as Q\.swap"):
-        attncli.Problem(Q=heads_third, K=heads_third, V=heads_third, heads=2)
-
-
-X64 = X.astype(float)
-WEIGHTS = attncli.compute(attncli.Problem(X=X64))["weights"].value
-F16 = np.full(3, 0.1, np.float16)
-
-
-@pytest.mark.parametrize(
-    "beside",
-    [{"loss": 0.3}, {"tokens": np.array(["a", "b"])}, {"loss": F16}, {"run": "run 7"}, {"x": None}],
-    ids=["number", "words", "float16", "text", "nothing"],
-)
-def test_what_means_no_step_does_not_tell_the_type(beside: dict[str, Any]) -> None:
-    problem = attncli.Problem(X=X64)
-    off = attncli.check(problem, {"weights": WEIGHTS + 1e-3, **beside})
-    assert (off.dtype, off.verdict) == ("float64", "wrong")
-    short = WEIGHTS.astype(np.float32).astype(float)
-    right = attncli.check(problem, {"weights": short, **beside})
-    assert (right.dtype, right.verdict) == ("float32", "correct")
-
-
-@pytest.mark.parametrize(
-    ("dtype", "name"),
-    [(">f8", "float64"), (">f4", "float32"), (">f2", "float16"), ("g", "float64")],
-)
-def test_the_order_of_bytes_does_not_matter(dtype: str, name: str) -> None:
-    problem = attncli.Problem(X=X64)
-    assert attncli.check(problem, {"weights": WEIGHTS.astype(dtype)}).dtype == name
-    rounded = attncli.check(problem, {"weights": WEIGHTS.round(1).astype(dtype)})
-    assert (rounded.dtype, rounded.verdict) == (name, "wrong")
-
-
-def test_a_query_without_keys_has_no_other_numbers_than_programs_give() -> None:
-    problem = attncli.Problem(X=X64[:3], mask=[[0, 0, 0], [1, 0, 0], [1, 1, 0]])
-    trace = attncli.compute(problem)
-    for name, numbers in (
-        ("weights", [5, -7, 1e9]),
-        ("output", [99, -1e6, 3, 1]),
-        ("Q", [1, 2, 3]),
-    ):
-        value = trace[name].value.copy()
-        value[0] = numbers[: value.shape[-1]] + [0] * (value.shape[-1] - len(numbers))
-        report = attncli.check(problem, {name: value})
-        assert (report.verdict, report.first_wrong_step) == ("wrong", name)
-    mean = np.concatenate([X64[:3].mean(axis=0, keepdims=True), trace.output[1:]])
-    report = attncli.check(problem, {"output": mean})
-    assert (report.verdict, report.apart) == ("correct", {"output": X.shape[-1]})
-
-
-def test_a_step_that_is_nowhere_here_is_not_passed_over() -> None:
-    problem = attncli.Problem(X=X64, online={"tile": 2})
-    shown = {"weights": 2 * WEIGHTS, "output": attncli.compute(problem).output}
-    assert attncli.check(problem, shown).verdict == "incomplete"
-
-
-@pytest.mark.parametrize("name", ["attention_probs", "attn_probs", "probs"])
-def test_names_of_weights_in_programs(name: str) -> None:
-    problem = attncli.Problem(X=X64)
-    assert attncli.check(problem, {name: WEIGHTS}).verdict == "correct"
-    assert attncli.check(problem, {name: 1.5 * WEIGHTS}).first_wrong_step == "weights"
-
-
-def test_no_scores_are_divided_by_a_size_that_the_problem_does_not_have() -> None:
-    problem = attncli.Problem(Q=X64[:, :3], K=X64[:, 3:], V=X64)
-    scores = X64[:, :3] @ X64[:, 3:].T
-    weights = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
-    report = attncli.check(problem, {"weights": weights})
-    assert report.convention is not None
-    assert (report.convention.id, report.convention.also) == ("not_scaled", ())

@@ -166,7 +166,16 @@ def test_names_that_explanations_print(path: Path) -> None:
         assert_taken(names, trace)
 
 
-@pytest.mark.parametrize("path", TYPICAL_SAMPLES[::3], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(SAMPLES / f"{name}.yaml" for name in ("co_attention_padded", "mask_padding")),
+        pytest.param(SAMPLES / "gradient_heads.yaml", marks=pytest.mark.whole),
+        pytest.param(SAMPLES / "recurrent_state.yaml", marks=pytest.mark.whole),
+        pytest.param(SAMPLES / "transformer_training.yaml", marks=pytest.mark.whole),
+    ],
+    ids=lambda p: p.name,
+)
 def test_names_that_reports_print(path: Path) -> None:
     """Of 40 steps, also of those that are left out, a sheet with its first number wrong."""
     for trace in traces(path):

@@ -1,7 +1,8 @@
-"""What programs call the steps of attention, and the axes of their arrays."""
+"""What people and programs call steps: the step that is meant, and the axes of their arrays."""
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,73 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.checking.judging.judged_steps import NotGiven
 from attncli.core.errors import InputError
-from tests.conftest import Attn, cases
+from attncli.core.mechanisms.trace import with_named_steps
+from attncli.core.tape.cell_names import ALIASES
+from attncli.core.tape.find_cells import find_cells
+from tests.checking.judged_cases import problem_of
+from tests.conftest import SAMPLES, Attn, table
+
+
+def words(name: str) -> pytest.MarkDecorator:
+    """Run a test with each word of a table, of a problem, and the step that it means."""
+    samples = table("names_of_steps", name).items()
+    rows = [(sample, word, step) for sample, steps in samples for word, step in steps.items()]
+    ids = [f"{sample}: {word}" for sample, word, _ in rows]
+    return pytest.mark.parametrize(("sample", "word", "step"), rows, ids=ids)
+
+
+@cache
+def key_of(sample: str) -> attncli.AnswerKey:
+    return attncli.AnswerKey(problem_of(sample))
+
+
+def judged(keys: dict[str, Any], answers: dict[str, Any]) -> tuple[str, set[str]]:
+    """Return the verdict, and the steps that were found in the answers."""
+    report = attncli.check(attncli.Problem(**keys), answers)
+    return report.verdict, {n for n, one in report.steps.items() if not isinstance(one, NotGiven)}
+
+
+@words("of_a_step")
+def test_a_word_means_a_step(sample: str, word: str, step: str) -> None:
+    key = key_of(sample)
+    value = with_named_steps(key.trace)[step].value
+    report = key.check({word: value})
+    given = [name for name, one in report.steps.items() if not isinstance(one, NotGiven)]
+    assert (report.verdict, given) == ("correct", [step])
+    # A letter may mean another step, so that other numbers are wrong, or of no step.
+    assert key.check({word: value + 1}).verdict in ("wrong", "incomplete")
+
+
+@words("of_cells")
+def test_a_word_means_the_same_cells_to_explain_and_to_check(
+    sample: str, word: str, step: str
+) -> None:
+    key = key_of(sample)
+    found = find_cells(word, key.trace.steps, key.trace.inputs)
+    assert found.step.name == step
+    value = found.step.value[found.at]
+    report = key.check({word: value.tolist()})
+    assert (report.verdict, report.steps[step].status) == ("correct", "correct")
+    assert key.check({word: (value + 1).tolist()}).verdict in ("wrong", "incomplete")
+
+
+def test_no_alias_is_the_name_of_another_step() -> None:
+    for name, aliases in ALIASES.items():
+        assert not set(aliases) & (set(ALIASES) - {name})
+
+
+def test_the_gradient_of_what_may_be_several_steps_is_refused(attn: Attn) -> None:
+    path = SAMPLES / "gradient_heads.yaml"
+    told = "d_Z may mean d_output, d_concat or d_context here"
+    assert told in attn("explain", path, "d_Z").err
+    report = attncli.check(attncli.load(path), {"d_Z": [["1.0", "2.0"]]})
+    assert report.verdict == "incomplete"
+    assert dict(report.skipped)["d_Z"].startswith("may mean d_output")
+
+
+# ---- arrays of programs
 
 RANDOM = np.random.default_rng(11)
 
@@ -52,36 +118,29 @@ def hooked(keys: dict[str, Any], layer: int = 0) -> dict[str, Any]:
     return {name: array.astype(np.float32) for name, array in cache.items()}
 
 
-def verdict(keys: dict[str, Any], answers: dict[str, Any]) -> tuple[str, set[str]]:
-    """Return the verdict, and the steps that were found in the answers."""
-    report = attncli.check(attncli.Problem(**keys), answers)
-    given = {name for name, one in report.steps.items() if not isinstance(one, attncli.NotGiven)}
-    return report.verdict, given
-
-
 @pytest.mark.parametrize("keys", [KEYS, SQUARE], ids=["3 tokens", "as many tokens as heads"])
 def test_a_cache_of_transformer_lens(keys: dict[str, Any]) -> None:
     cache = hooked(keys)
-    assert verdict(keys, cache) == ("correct", {*STEPS})
     unbatched = {name: array[0] for name, array in cache.items()}  # cache.remove_batch_dim()
-    assert verdict(keys, unbatched) == ("correct", {*STEPS})
     inside = {name.rpartition(".")[2]: array for name, array in cache.items()}
-    assert verdict(keys, inside) == ("correct", {*STEPS})
+    for steps in (cache, unbatched, inside):
+        assert judged(keys, steps) == ("correct", {*STEPS})
+    name = "blocks.0.attn.hook_z"
+    assert judged(keys, cache | {name: cache[name][..., ::-1]}) == ("wrong", {*STEPS})
 
 
 @pytest.mark.parametrize("name", ["hook_q", "hook_k", "hook_v", "hook_z"])
 def test_heads_after_tokens_are_never_read_as_heads_before_tokens(name: str) -> None:
     """With as many tokens as heads, only the name tells the two axes apart."""
-    cache = hooked(SQUARE)
-    array = cache[f"blocks.0.attn.{name}"]
-    assert verdict(SQUARE, {name: array})[0] == "correct"
-    assert verdict(SQUARE, {name: array.swapaxes(1, 2)})[0] == "wrong"
+    array = hooked(SQUARE)[f"blocks.0.attn.{name}"]
+    assert judged(SQUARE, {name: array})[0] == "correct"
+    assert judged(SQUARE, {name: array.swapaxes(1, 2)})[0] == "wrong"
 
 
 def test_arrays_of_other_names_may_have_heads_after_tokens_where_only_that_fits() -> None:
     q = numbers(KEYS)["Q"]
-    assert verdict(KEYS, {"Q": q.swapaxes(1, 2)}) == ("correct", {"Q"})
-    assert verdict(SQUARE, {"Q": numbers(SQUARE)["Q"].swapaxes(1, 2)})[0] == "wrong"
+    assert judged(KEYS, {"Q": q.swapaxes(1, 2)}) == ("correct", {"Q"})
+    assert judged(SQUARE, {"Q": numbers(SQUARE)["Q"].swapaxes(1, 2)})[0] == "wrong"
 
 
 def test_rotated_queries_and_keys_of_transformer_lens() -> None:
@@ -91,7 +150,9 @@ def test_rotated_queries_and_keys_of_transformer_lens() -> None:
         f"blocks.0.attn.hook_rot_{side}": trace[f"{side.upper()}_rotated"].value.swapaxes(1, 2)
         for side in "qk"
     }
-    assert verdict(keys, cache) == ("correct", {"Q_rotated", "K_rotated"})
+    assert judged(keys, cache) == ("correct", {"Q_rotated", "K_rotated"})
+    unturned = {name: trace["Q"].value.swapaxes(1, 2) for name in cache}
+    assert judged(keys, unturned)[0] == "wrong"
 
 
 def test_two_layers_of_a_cache_are_one_too_many() -> None:
@@ -102,31 +163,21 @@ def test_two_layers_of_a_cache_are_one_too_many() -> None:
     assert "leave one of them out" in str(caught.value)
 
 
-@cases("program_names", "names_of_pytorch_hugging_face_and_keras")
-def test_names_of_pytorch_hugging_face_and_keras(word: str, step: str) -> None:
-    assert verdict(KEYS, {word: numbers(KEYS)[step]}) == ("correct", {step})
-
-
-def test_what_output_attentions_gives(tmp_path: Path, attn: Attn) -> None:
-    """A tuple of one array per layer; NumPy saves that of one layer with five axes."""
+def test_files_of_a_cache_and_of_output_attentions(tmp_path: Path, attn: Attn) -> None:
+    """NPZ holds names with dots, which are no parts of keys; a tuple of layers is one axis more."""
     problem, dump = tmp_path / "problem.npz", tmp_path / "dump.npz"
-    np.savez(problem, **KEYS)
-    np.savez(dump, attentions=(numbers(KEYS)["weights"].astype(np.float32),))
-    assert attn("check", problem, dump, "-q").status == 0
-    np.savez(dump, attentions=[numbers(KEYS)["weights"]] * 2)
-    result = attn("check", problem, dump)
-    assert result.status == 1
-    assert "The shape is (2, 1, 2, 3, 3), but weights is (1, 2, 3, 3) here" in result.out
-
-
-def test_a_cache_in_a_file(tmp_path: Path, attn: Attn) -> None:
-    """NPZ holds the names with their dots, which are no parts of keys."""
-    problem, dump = tmp_path / "problem.npz", tmp_path / "cache.npz"
     np.savez(problem, **KEYS)
     np.savez(dump, **hooked(KEYS))
     result = attn("check", problem, dump)
     assert result.status == 0, result.out
     assert "hook_resid_pre" in result.out + result.err
+    weights = numbers(KEYS)["weights"]
+    np.savez(dump, attentions=(weights.astype(np.float32),))
+    assert attn("check", problem, dump, "-q").status == 0
+    np.savez(dump, attentions=[weights] * 2)
+    result = attn("check", problem, dump)
+    assert result.status == 1
+    assert "The shape is (2, 1, 2, 3, 3), but weights is (1, 2, 3, 3) here" in result.out
 
 
 def test_states_may_be_rotated_or_not() -> None:
@@ -150,4 +201,5 @@ def test_attention_scores_of_a_program_are_weights_in_keras() -> None:
         "  write weights for what Keras calls so, or scores",
     ]
     problem = attncli.Problem(X=[[1, 0], [0, 1]], score="dot")
-    assert attncli.check(problem, {"attention_scores": [[1, 0], [0, 1]]}).verdict == "correct"
+    for scores, verdict in (([[1, 0], [0, 1]], "correct"), ([[1, 0], [0, 2]], "wrong")):
+        assert attncli.check(problem, {"attention_scores": scores}).verdict == verdict
