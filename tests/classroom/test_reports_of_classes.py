@@ -120,7 +120,7 @@ def test_numbers_that_are_the_same_in_the_written_digits_are_not_shown_twice(
 @pytest.mark.parametrize(("digits", "is_shown"), [(1, False), (4, True)])
 def test_at_most_two_matrices_are_shown_where_two_look_alike(digits: int, is_shown: bool) -> None:
     """With Q to two decimals the scores that follow are the right ones to two decimals, too."""
-    matrices = {key: [[1, 0], [0, 1]] for key in ("W_q", "W_k", "W_v")}
+    matrices: dict[str, Any] = {key: [[1, 0], [0, 1]] for key in ("W_q", "W_k", "W_v")}
     whole = attncli.Problem(X=[[0.111, 0.2], [0.3, 0.4]], **matrices)
     scores = [[f"{x:.{digits}f}" for x in row] for row in ((7, 8.1), (9.3, 5.2))]
     answers = {"Q": [["0.11", "0.20"], ["0.30", "0.40"]], "scores": scores}

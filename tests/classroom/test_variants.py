@@ -19,7 +19,7 @@ from attncli.classroom.distractors import ENOUGH_WRONG, Batch, Distractors, Ques
 from attncli.classroom.drawing import Drawing, calculated, read_values, usual_values
 from attncli.classroom.new_problem import alike, saturated, small_flaws
 from attncli.classroom.variants import VariantForm, work_of
-from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn, cases, table
+from tests.conftest import SAMPLE_FILES, SAMPLES, Attn, cases, table
 
 GIVEN: dict[str, Any] = table("variants", "GIVEN")
 DRAWN = ("X", "W_q", "W_k", "W_v")
@@ -32,8 +32,9 @@ def three() -> list[attncli.Variant]:
 
 @pytest.fixture
 def short_search(small_pool: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a search end after 40 draws, not 400, where no variant is fair."""
+    """Let a search end after 40 draws, not 400, where no variant is fair, and begin again soon."""
     monkeypatch.setattr("attncli.classroom.variant_search.VARIANT_BUDGET", 40)
+    monkeypatch.setattr("attncli.classroom.variant_search.MAX_STALE", 10)
 
 
 def numbers_of(variant: attncli.Variant) -> dict[str, Any]:
@@ -214,6 +215,18 @@ def test_variants_with_other_amounts_of_work_are_named(attn: Attn) -> None:
     assert f"{named}  1  8, not about 2\n" in told
 
 
+@pytest.mark.usefixtures("small_pool")
+def test_names_of_students_do_no_harm_in_the_names_of_files(attn: Attn, tmp_path: Path) -> None:
+    (tmp_path / "roster.csv").write_text("Name\n../b\\o\x1b\n")
+    problem = b"scores: [[1, 2, 0]]\nV: [[1], [2], [0]]\n"
+    flags = ("--for", "roster.csv", "-o", "out/{student}/hw.yaml")
+    assert attn("vary", "-", *flags, cwd=tmp_path, stdin=problem).status == 0
+    (path,) = (tmp_path / "out").glob("*/*")
+    assert path.parent.name == "_b_o_"
+    assert "\x1b" not in path.read_text()
+    assert attncli.load(path).student == "../b\\o\x1b"
+
+
 def test_a_problem_that_no_hand_works_is_refused(attn: Attn) -> None:
     row = "[" + ", ".join(["1"] * 100) + "]"
     result = attn("vary", "-", stdin=f"X: [{', '.join([row] * 100)}]\n".encode())
@@ -234,7 +247,7 @@ def test_every_kind_can_be_varied(path: str) -> None:
 def test_mistakes_of_tiles_in_one_of_several_layers() -> None:
     """A rule looks for other steps by their plain names, in the layer of its step."""
     layers: list[dict[str, object]] = [{"mask": "causal"}, {"online": {"tile": 2}}]
-    x = [[1, 0], [1, 1]]
+    x = [[1, 0], [1, 1], [0, 2]]
     (variant,) = attncli.vary(attncli.Problem(kind="transformer", X=x, layers=layers), 1, seed=7)
     assert len(variant.problem.layers) == 2
 
@@ -325,7 +338,7 @@ def test_values_that_are_asked_for_are_drawn() -> None:
     assert {*map(type, drawing.problem(drawn).written["X"][0])} <= {int, float}
 
 
-@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda path: path.name)
 def test_a_search_calculates_the_problem_that_is_written(path: Path) -> None:
     drawing = Drawing(attncli.load(path))
     drawn = drawing.draw(Random(3))
