@@ -14,7 +14,7 @@ import pytest
 
 import attncli
 from attncli.reading import arrays as numpy_files
-from tests.conftest import SAMPLES, Attn, table
+from tests.conftest import SAMPLES, Attn, cases, table
 from tests.reading.forms import npy, npz, plain, problem_in, refusal_of
 from tests.reading.test_zip_files import locked, with_heads_changed, zipped
 
@@ -32,6 +32,7 @@ def test_arrays_words_and_numbers(suffix: str, tmp_path: Path) -> None:
         score=np.array(b"dot"),
         mask=np.eye(2, dtype=bool),
         b_q=np.array([1.0, 2.0]),
+        heads=np.int8(1),
     )
     problem = problem_in(tmp_path, data, suffix)
     assert (plain(problem.X), plain(problem.b_q)) == ([[1, 2], [3, 4]], [1, 2])
@@ -40,22 +41,9 @@ def test_arrays_words_and_numbers(suffix: str, tmp_path: Path) -> None:
     assert (problem.title, problem.score) == ("Title", {"name": "dot"})
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "right"),
-    [
-        ("heads", 2, 2),
-        ("heads", np.int8(2), 2),
-        ("heads", "2", 2),
-        ("softcap", 2.5, 2.5),
-        ("scale", 0.5, "0.5"),
-        ("scale", "1/d_k", "1/d_k"),
-        ("round", 2, {"decimals": 2}),
-        ("mask", "causal", {"causal": True}),
-        ("tokens_as", "columns", "columns"),
-    ],
-)
+@cases("reading_numpy", "options")
 def test_an_option_is_an_array_without_axes(
-    key: str, value: object, right: object, tmp_path: Path
+    key: str, value: Any, right: Any, tmp_path: Path
 ) -> None:
     """What `np.savez(file, X=X, heads=2)` writes."""
     assert getattr(problem_in(tmp_path, npz(X=UNIT, **{key: value}), ".npz"), key) == right
@@ -73,18 +61,14 @@ def test_keys_with_points_may_stand_in_any_order(tmp_path: Path) -> None:
         assert "mask.keep" not in keys or plain(problem.mask["keep"]) == [[1, 0], [0, 1]]
 
 
-def test_the_order_of_numbers_and_a_packed_file_change_nothing(tmp_path: Path) -> None:
-    right = np.arange(6.0).reshape(2, 3)
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, X=right)
-    for data in (npy(np.asfortranarray(right)), buffer.getvalue()):
-        np.testing.assert_array_equal(problem_in(tmp_path, data, "").array("X")[0, 0], right)
-
-
-@pytest.mark.parametrize("array", [np.array([1.0, 2.0]), np.array(1.0), np.ones((2, 2, 2))])
-def test_an_array_has_the_axes_of_a_matrix_or_a_batch(array: Any, tmp_path: Path) -> None:
-    numbers = np.asarray(problem_in(tmp_path, npy(array), "").X)
-    assert numbers.shape == {0: (1, 1), 1: (1, 2), 3: (2, 2, 2)}[array.ndim]
+@pytest.mark.parametrize("axes", [0, 1, 2, 3])
+def test_an_array_alone_is_x_whatever_its_axes_and_its_order(axes: int, tmp_path: Path) -> None:
+    right = np.arange(1.0, 1 + 2**axes).reshape((2,) * axes)
+    packed = io.BytesIO()
+    np.savez_compressed(packed, X=right)
+    for data in (npy(right), npy(np.asfortranarray(right)), packed.getvalue()):
+        found = np.asarray(problem_in(tmp_path, data, "").X)
+        np.testing.assert_array_equal(found, right if axes > 1 else np.atleast_2d(right))
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".npy"])
@@ -187,14 +171,9 @@ def test_a_large_file_is_read_on_threads(tmp_path: Path, monkeypatch: pytest.Mon
 # What attn wrote.
 
 
-def about(**changes: Any) -> str:
-    """Return what attn writes beside the arrays of results."""
-    said = {"title": "T", "notes": "", "options": {"score": "dot"}, "inputs": ["X"]}
-    return json.dumps(said | changes)
-
-
 def test_results_are_the_problem_they_came_from(tmp_path: Path) -> None:
-    data = npz(X=UNIT, weights=np.ones((2, 2)), options=about())
+    about = {"title": "T", "notes": "", "options": {"score": "dot"}, "inputs": ["X"]}
+    data = npz(X=UNIT, weights=np.ones((2, 2)), options=json.dumps(about))
     problem = problem_in(tmp_path, data, ".npz")
     assert (problem.title, problem.score["name"]) == ("T", "dot")
     assert plain(problem.X) == [[1, 0], [0, 1]]
@@ -240,7 +219,7 @@ def test_wrong_arrays_are_judged(sample: str, answers: Any, first: str) -> None:
     ("answers", "said"),
     [
         ({"weights": ONES * 1j, "output": PARTS}, "weights holds no numbers"),
-        ({"Q": np.ma.array(ONES, mask=np.eye(3))}, "Q has masked cells"),
+        ({"Q": np.ma.array(ONES, mask=np.eye(3, dtype=bool))}, "Q has masked cells"),
     ],
 )
 def test_arrays_that_hold_no_answers_are_refused(answers: Any, said: str) -> None:

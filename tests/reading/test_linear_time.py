@@ -11,8 +11,7 @@ import gc
 import sys
 import time
 import tracemalloc
-import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -33,6 +32,7 @@ from attncli.core.numbers.written import value_of
 from attncli.reading import files
 from tests.conftest import Attn, cases, in_process, table
 from tests.reading.forms import documents_in, saved
+from tests.reading.test_zip_files import zipped
 
 Reader = Callable[[str, Path], object]
 
@@ -90,7 +90,7 @@ def nested_text(opening: str, closing: str, after: str, count: int) -> str:
     return f"{opening * count}1{closing * count}{after}"
 
 
-TEXTS: dict[str, tuple[str, Callable[[int], str]]] = {
+TEXTS: Mapping[str, tuple[str, Callable[[int], str]]] = {
     f"{reader}: {before}({repeated})…{after}": (reader, partial(text_of, before, repeated, after))
     for reader, rows in table("linear_time", "texts").items()
     for before, repeated, after in rows
@@ -178,13 +178,11 @@ def command(arguments: list[str], text: str, folder: Path) -> object:
     return in_process(*arguments, path, *known, cwd=folder)
 
 
-def zipped_files(text: str, folder: Path) -> object:
+def files_in_a_zip_file(text: str, folder: Path) -> object:
     """List a zip file with as many files as a text has characters."""
     path = folder / f"{len(text)}.zip"
     if not path.exists():
-        with zipfile.ZipFile(path, "w") as file:
-            for number in range(len(text)):
-                file.writestr(f"{number}/hw.yaml", "")
+        path.write_bytes(zipped({f"{number}/hw.yaml": "" for number in range(len(text))}))
     files._opened.cache_clear()
     return [*files.walk(str(path))]
 
@@ -205,7 +203,7 @@ def files_of_students_of_one_name(text: str, folder: Path) -> object:
     return said
 
 
-COMMANDS: dict[str, tuple[Reader, Callable[[int], str], int]] = {
+COMMANDS: Mapping[str, tuple[Reader, Callable[[int], str], int]] = {
     f"{' '.join(row['arguments'])}: ({row['repeated'].strip()})…": (
         partial(command, row["arguments"]),
         partial(text_of, row["before"], row["repeated"], row["after"]),
@@ -213,7 +211,7 @@ COMMANDS: dict[str, tuple[Reader, Callable[[int], str], int]] = {
     )
     for row in table("linear_time", "classes")
 } | {
-    "files in a zip file": (zipped_files, lambda count: "x" * count, 250),
+    "files in a zip file": (files_in_a_zip_file, lambda count: "x" * count, 250),
     "files of students of one name": (files_of_students_of_one_name, lambda count: "x" * count, 20),
 }
 """A command, a function that returns its text, and a count of what is repeated for the time."""

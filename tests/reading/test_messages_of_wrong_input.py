@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import attncli
 from tests.conftest import ROOT, Attn
 from tests.reading.forms import refusal_of
+from tests.reading.test_zip_files import zipped
 from tests.support.snapshots import FOLDER, assert_same
 
 FILES = sorted((ROOT / "tests" / "data" / "errors").iterdir())
@@ -69,22 +70,19 @@ DIGITS = "1" * 5000
 
 def test_more_digits_than_python_reads_are_no_number(attn: Attn, tmp_path: Path) -> None:
     """Superscripts, too: `isdigit` lets them through, and `int` raises a ValueError."""
-    words = "embedding: {vocabulary: [a, b], table: [[1, 0], [0, 1]]}, tokens: [a, b]"
-    rest = f"unembedding: tied, target: ['{DIGITS}', '²']"
-    (tmp_path / "p.yaml").write_text(f"{{kind: transformer, {words}, {rest}}}")
-    result = attn("compute", "p.yaml", cwd=tmp_path)
-    assert (result.status, "is not in the vocabulary" in result.err) == (2, True)
-    names = ("①", "②", DIGITS[:250])
-    for folder in names:
+    table = {"vocabulary": ["a", "b"], "table": [[1, 0], [0, 1]]}
+    keys: dict[str, Any] = {"kind": "transformer", "embedding": table, "unembedding": "tied"}
+    problem = attncli.Problem(**keys, tokens=["a", "b"], target=[DIGITS, "²"])
+    with pytest.raises(attncli.InputError, match="is not in the vocabulary"):
+        attncli.compute(problem)
+    for folder in ("①", "②", DIGITS[:250]):
         (tmp_path / "class" / folder).mkdir(parents=True)
         (tmp_path / "class" / folder / "²1.yaml").write_text("output: 1\n")
-    with zipfile.ZipFile(tmp_path / "class" / "a.zip", "w") as archive:
-        archive.writestr(f"{DIGITS}.yaml", "output: 1\n")
+    (tmp_path / "class" / "a.zip").write_bytes(zipped({f"{DIGITS}.yaml": "output: 1\n"}))
     result = attn("check", GOOD, str(tmp_path / "class"))
     assert (result.status, result.out.count("first at output")) == (1, 4)
     assert attn("explain", GOOD, f"weights[{DIGITS}, 1]").status == 2
-    report = attn("check", GOOD, "-", stdin=f"weights: {{{DIGITS}: [1, 0, 0]}}".encode())
-    assert report.status == 2
+    assert attn("check", GOOD, "-", stdin=f"weights: {{{DIGITS}: [1, 0, 0]}}".encode()).status == 2
 
 
 def test_a_report_and_a_trace_are_short_and_print_as_tables() -> None:

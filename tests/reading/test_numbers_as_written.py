@@ -16,7 +16,16 @@ from attncli.core.numbers.written import normalized
 from tests.conftest import cases, table
 from tests.reading.forms import FORMS, plain, problem_in, refusal_of
 
-NUMBERS = table("numbers", "values")
+NUMBERS = {
+    **table("numbers", "values"),
+    "(" * 50 + "1" + ")" * 50: 1,
+    "1" + "^1" * 50: 1,
+    "1" + "*1" * 249: 1,
+    "1" + "+1" * 249: 250,
+    "0" * 499 + "1": 1,
+}
+"""What is written, and its number; some of it is as long and as deep as it may be."""
+
 CELL = "row 2, column 2 of X"
 TOO_DEEP = "more than 50 levels of parentheses, powers or signs"
 TOO_SMALL = f"0.{'0' * 38} is smaller than a float holds; write 0, which it becomes"
@@ -113,11 +122,6 @@ def test_commas_and_blanks_part_numbers_where_no_other_reading_fits(
     text: str, rows: list[list[str]]
 ) -> None:
     assert [[word for _, word in row] for row in rows_of(text.splitlines())] == rows
-
-
-@cases("numbers", "other_commas_in_brackets_part_numbers")
-def test_other_commas_in_brackets_part_numbers(text: str, row: list[int], tmp_path: Path) -> None:
-    assert problem_in(tmp_path, text).array("X")[0, 0, 0].tolist() == row
 
 
 @cases("numbers", "true_and_false_are_no_numbers")

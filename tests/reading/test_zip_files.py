@@ -169,11 +169,6 @@ def test_a_hostile_upload_is_one_error_and_the_class_goes_on(
     assert (again.status, again.err.splitlines()[0]) == (2, f"{place}: {message}")
 
 
-def raw_name(name: bytes) -> bytes:
-    """Return a zip file with a name in some encoding, and without the flag that it is UTF-8."""
-    return changed(zipped({"X" * len(name): "Q: [[1]]"}), b"X" * len(name), name)
-
-
 @pytest.mark.parametrize(
     ("name", "path"),
     [
@@ -187,7 +182,9 @@ def raw_name(name: bytes) -> bytes:
 )
 def test_odd_names_are_found_inside_the_zip_file(name: bytes, path: str, tmp_path: Path) -> None:
     file = tmp_path / "class.zip"
-    file.write_bytes(raw_name(name))
+    letters = "X" * len(name)
+    # without the flag that the name is UTF-8
+    file.write_bytes(changed(zipped({letters: "Q: [[1]]"}), letters.encode(), name))
     folder, _, last = path.rpartition("/")
     assert [*files.walk(str(file))] == [(str(file), [folder], []), (f"{file}/{folder}", [], [last])]
     assert files.opened(f"{file}/{path}").read() == b"Q: [[1]]"
