@@ -2,12 +2,14 @@
 
     python benchmarks/mutants.py --count 40 --seed 55
     python benchmarks/mutants.py attncli/checking/judging --count 60 --seed 1
+    python benchmarks/mutants.py --judges
 
 Draws places in the syntax trees of the package (as many of each room as its lines are a share of
 all), changes a comparison, an operator, a number, a condition or the end of a function there, and
 runs the tests, those of the same subject first, until one fails. A mutant that lives is printed
-with its line: either nothing depends on it, or a test is missing. Works in a copy of the
-repository.
+with its line: either nothing depends on it, or a test is missing. `--judges` has `attn check` call
+every number correct, then every number wrong, and counts the tests that fail. Works in a copy of
+the repository.
 """
 
 from __future__ import annotations
@@ -60,6 +62,16 @@ CALCULATED = {
     ast.FloorDiv: ast.Div,
     ast.Mod: ast.Mult,
 }
+
+
+JUDGE = ROOT / "attncli" / "checking" / "judging" / "judge.py"
+DECIDES = "codes[~near] = judged_steps.WRONG"
+EXCUSES = "codes[explained.cells] = code"
+JUDGES = {
+    "correct": {DECIDES: "pass"},
+    "wrong": {DECIDES: "codes[~written.missing] = judged_steps.WRONG", EXCUSES: "pass"},
+}
+"""What stands in place of lines of the judge, by what it says then of every number."""
 
 
 class Mutant(NamedTuple):
@@ -166,6 +178,24 @@ def killed_by(mutant: Mutant, copy: Path, workers: str) -> str:
         shutil.copy2(mutant.path, place)
 
 
+def try_judges(copy: Path, workers: str) -> None:
+    """Print how many tests of how many files fail with each of the judges."""
+    for says, changes in JUDGES.items():
+        text = JUDGE.read_text(encoding="utf-8")
+        for before, after in changes.items():
+            assert text.count(before) == 1, before
+            text = text.replace(before, after)
+        (copy / JUDGE.relative_to(ROOT)).write_text(text, encoding="utf-8")
+        command = [sys.executable, "-m", "pytest", "-q", "-n", workers, "--tb=no", "-rfE"]
+        environment = {**os.environ, "PYTHONPATH": str(copy)}
+        done = subprocess.run(
+            command, cwd=copy, env=environment, capture_output=True, text=True, check=False
+        )
+        failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+        files = {line.split()[1].partition("::")[0] for line in failed}
+        print(f"{says} to everything: {len(failed)} tests of {len(files)} files fail", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -174,12 +204,16 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", default="2")
+    parser.add_argument("--judges", action="store_true")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy"
         shutil.copytree(
             ROOT, copy, ignore=shutil.ignore_patterns(".*", "*.egg-info", "__pycache__")
         )
+        if asked.judges:
+            try_judges(copy, asked.workers)
+            return
         lived = 0
         for number, mutant in enumerate(drawn(asked.folders, asked.count, asked.seed), 1):
             began = time.monotonic()
