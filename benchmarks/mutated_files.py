@@ -1,7 +1,7 @@
 """Samples and right answers with one to three changes, as thousands of careless people make them.
 
-Unlike the files of `surveys/made_files.py`, these begin as whole samples of every kind and so get
-far: into backward passes, pages, worksheets and variants.
+They begin as whole samples of every kind and so get far: into backward passes, pages, worksheets
+and variants.
 """
 
 from __future__ import annotations

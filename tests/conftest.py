@@ -92,10 +92,7 @@ def cases(subject: str, name: str, **options: Any) -> pytest.MarkDecorator:
 
 
 def made_files(*kinds: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the made-up files of some kinds, each with its suffix.
-
-    `python benchmarks/fuzzing.py --record` has made them; it tries thousands.
-    """
+    """Yield the made-up files of some kinds, each with its suffix."""
     text = (DATA / "recorded" / "made_files.jsonl").read_text(encoding="utf-8")
     for line in text.splitlines():
         kind, suffix, data = json.loads(line)
