@@ -189,12 +189,24 @@ def exact(given: Any) -> Numbers:
     return np.array(reference.exact(given), object)
 
 
+def inside(q: Numbers, k: Numbers, score: Any) -> Keys:
+    """Return the products inside of scores, named as messages name them."""
+    parts = {key: exact(part) for key, part in dict(score).items() if is_array(part)}
+    if score["name"] == "general":
+        return {"Q W": q @ parts["W"]}
+    if score["name"] == "concat":
+        pairs = np.array([[*a, *b] for a in q for b in k])
+        return {"[q; k] Wᵀ": pairs @ parts["W"].T}
+    return {"Q Wᵀ": q @ parts["W"].T, "K Uᵀ": k @ parts["U"].T} if "U" in parts else {}
+
+
 def attended(q: Numbers, k: Numbers, v: Numbers, keys: Keys) -> Keys:
     """Return the steps of queries that attend by the rules of a problem."""
     rules = ("score", "scale", "softcap", "bias", "mask", "normalize")
     arrays = {"Q": q.tolist(), "K": k.tolist(), "V": v.tolist()}
     steps = reference.solve(**arrays, **{key: keys[key] for key in rules if key in keys})
-    found = {name: np.array(steps[name][0][0], object) for name in steps if name not in "QKV"}
+    found = inside(q, k, keys["score"]) if isinstance(keys.get("score"), dict) else {}
+    found |= {name: np.array(steps[name][0][0], object) for name in steps if name not in "QKV"}
     if "weights" not in found:  # without a normaliser, they are the step before
         found["weights"] = found[[*found][-2]]
     return found
@@ -227,10 +239,12 @@ def matching(keys: Keys) -> Keys:
     how = keys.get("normalize", "softmax")
     by_query = {"axis": "queries"} | (how if isinstance(how, dict) else {"name": how})
     found = attended(x, memory, memory, keys)
-    steps = {"scores": found["scores"], "weights_x": found["weights"], "aligned_x": found["output"]}
-    steps["weights_memory"] = attended(x, memory, memory, keys | {"normalize": by_query})[
-        "weights"
-    ].T
+    steps = {name: part for name, part in found.items() if " " in name or name == "scores"}
+    steps |= {"weights_x": found["weights"], "aligned_x": found["output"]}
+    across = attended(x, memory, memory, keys | {"normalize": by_query})
+    steps["weights_memory"] = across["weights"].T
+    if "sum" in found:
+        steps |= {"sum_x": found["sum"], "sum_memory": across["sum"].T}
     steps["aligned_memory"] = steps["weights_memory"] @ x
     for name, own in (("x", x), ("memory", memory)) if keys.get("enhance") else ():
         other = steps[f"aligned_{name}"]
