@@ -192,31 +192,6 @@ def test_any_problem_is_as_in_exact_arithmetic(keys: Keys) -> None:
 # One mechanism equals another.
 
 
-@given(SEEDS, SIZE, SIZE, SIZE)
-def test_one_head_with_identity_output_is_a_single_head(seed: int, n: int, d: int, v: int) -> None:
-    keys = {"X": numbers(seed, n, d), "W_v": numbers(seed + 1, d, v)}
-    single, one = compute(keys), compute(keys, heads=1, W_o=np.eye(v))
-    np.testing.assert_array_equal(one.output, single.output)
-    np.testing.assert_array_equal(one["context"].value, single.output)
-
-
-@given(SEEDS, SIZE, SIZE, SIZE)
-def test_scaled_dot_times_root_d_k_is_dot(seed: int, n: int, m: int, d: int) -> None:
-    keys = {"Q": numbers(seed, n, d), "K": numbers(seed + 1, m, d), "V": np.eye(m)}
-    scaled, plain = compute(keys, score="scaled_dot"), compute(keys, score="dot")
-    last = scaled["scaled"] if d > 1 else scaled["scores"]
-    close(last.value * np.sqrt(d), plain["scores"].value, 1e-15)
-    again = compute(keys, score="dot", scale="1/sqrt(d_k)")
-    np.testing.assert_array_equal(again.output, scaled.output)
-
-
-@given(SEEDS, SIZE, SIZE, SIZE)
-def test_general_with_identity_is_dot(seed: int, n: int, m: int, d: int) -> None:
-    keys = {"Q": numbers(seed, n, d), "K": numbers(seed + 1, m, d), "V": np.eye(m)}
-    trace = compute(keys, score={"name": "general", "W": np.eye(d)})
-    np.testing.assert_array_equal(trace["scores"].value, compute(keys, score="dot")["scores"].value)
-
-
 @given(SEEDS, SIZE, SIZE, SIZE, st.booleans())
 def test_concat_with_w_beside_u_is_additive(seed: int, d: int, e: int, h: int, b: bool) -> None:
     keys = {"Q": numbers(seed, 3, d), "K": numbers(seed + 1, 2, e), "V": np.eye(2)}
@@ -260,14 +235,6 @@ def test_softmax_ignores_a_constant_added_to_a_row(
     keys = {"V": np.eye(m), "normalize": how}
     plain, moved = compute(keys, scores=scores), compute(keys, scores=scores + offsets)
     np.testing.assert_allclose(moved["weights"].value, plain["weights"].value, WEIGHTS)
-
-
-@given(SEEDS, SIZE, SIZE, st.integers(2, 4))
-def test_grouped_heads_in_groups_of_one_are_multi_head(seed: int, n: int, d: int, h: int) -> None:
-    keys = {"X": numbers(seed, n, h * d), "heads": h, "W_k": numbers(seed + 1, h * d, h * d)}
-    multi, grouped = compute(keys), compute(keys, kv_heads=h)
-    for step in multi:
-        np.testing.assert_array_equal(grouped[step.name].value, step.value)
 
 
 @given(SEEDS, SIZE, SIZE, st.integers(2, 4), st.integers(1, 2))
@@ -332,23 +299,6 @@ def test_cached_keys_with_an_offset_are_the_last_rows_of_all(
     for aligned in ({"offset": cached}, {"align": "bottom-right"}):
         output = compute(keys, mask={"causal": True} | aligned).output
         assert (np.abs(output - whole.output[cached:]) <= of_mixed(whole)[0, 0, cached:]).all()
-
-
-@given(SEEDS, st.integers(2, 5), SIZE, st.integers(0, 3))
-def test_masks_of_different_forms_are_the_same_matrix(seed: int, n: int, d: int, left: int) -> None:
-    i, j = np.indices((n, n))
-    band = (j <= i) & (j >= i - left)
-    written: list[Any] = [
-        {"window": [left, 0]},
-        {"causal": True, "window": [left, -1]},
-        {"keep": band.astype(int)},
-        {"block": (~band).astype(int)},
-    ]
-    keys = {"X": numbers(seed, n, d)}
-    outputs = [compute(keys, mask=mask).output for mask in written]
-    outputs.append(compute(keys, bias=np.where(band, 0, -np.inf)).output)
-    for output in outputs:
-        np.testing.assert_array_equal(output, outputs[0])
 
 
 @given(SEEDS, SIZE, SIZE, st.integers(1, 4))

@@ -146,19 +146,22 @@ MAKERS: dict[str, Callable[..., Keys]] = {
 }
 
 
-def problem_of(row: Keys) -> Keys:
-    """Return the keys of a row of a table in `tests/data/cases`.
+def problem_of(row: Keys, seed: int = 0) -> Keys:
+    """Return the keys of a row of a table in `tests/data/cases`, drawn from a seed.
 
     `of` names one of `MAKERS`, which takes `with`; `keys` are as they are; `shapes` are those of
     arrays that are drawn, of zeros and ones for a mask; `line` is one of the recorded problems
     with positions.
     """
-    keys = MAKERS[row["of"]](**row.get("with", {})) if "of" in row else Keys()
+    with_ = row.get("with", {})
+    keys = Keys()
+    if "of" in row:
+        keys |= MAKERS[row["of"]](**with_ | {"seed": with_["seed"] + seed})
     if "line" in row:
         keys |= recorded("position_problems")[row["line"] - 1]
     keys |= row.get("keys", {})
-    for seed, (path, shape) in enumerate(row.get("shapes", {}).items()):
-        array = numbers(seed, *shape)
+    for at, (path, shape) in enumerate(row.get("shapes", {}).items(), seed):
+        array = numbers(at, *shape)
         key, _, part = path.partition(".")
         array = (array > 0).astype(int) if key == "mask" else array
         keys[key] = keys.get(key, {}) | {part: array} if part else array

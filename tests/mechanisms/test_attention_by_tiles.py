@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import random
 import re
@@ -11,12 +10,14 @@ import threading
 import time
 import tracemalloc
 from collections import Counter
-from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import attncli
 from attncli.core.attention import threads, tile_loop, weights
@@ -24,10 +25,10 @@ from attncli.core.attention.masks import is_kept, keys_seen
 from attncli.core.attention.normalizers import NORMALIZERS
 from attncli.core.errors import InputError
 from tests.conftest import DATA, Attn
+from tests.mechanisms.table import Keys, computed, recorded
 from tests.oracles import reference
 from tests.support.bounds import mixed, share_of_bound
 
-Keys = dict[str, Any]
 Numbers = np.ndarray[Any, Any]
 
 
@@ -85,8 +86,7 @@ def with_arrays(value: Any) -> Any:
     return value
 
 
-def problems() -> list[Keys]:
-    return [with_arrays(json.loads(line)) for line in LINES.read_text("utf-8").splitlines()]
+PROBLEMS: list[Keys] = list(map(with_arrays, recorded("tiled_problems")))
 
 
 def outcome(keys: Keys, only: tuple[str, ...] | None) -> attncli.Trace | str:
@@ -97,15 +97,15 @@ def outcome(keys: Keys, only: tuple[str, ...] | None) -> attncli.Trace | str:
         return str(error)
 
 
-def test_streamed_is_plain_within_the_bound_of_its_sums(
-    small: Any, tiles: Counter[str], record_property: Callable[[str, object], None]
-) -> None:
+@cache
+def plain_outcomes() -> list[attncli.Trace | str]:
+    """Return what the plain lines make of each problem, before anything is set for tiles."""
+    return [outcome(keys, None) for keys in PROBLEMS]
+
+
+def test_streamed_is_plain_within_the_bound_of_its_sums(small: Any, tiles: Counter[str]) -> None:
     """Problems of every option, in tiles of every size, on one thread and on two."""
-    worst: dict[str, float] = {}
-    seen: Counter[str] = Counter()
-    every = problems()
-    for seed, keys in enumerate(every):
-        plain = outcome(keys, None)
+    for seed, (keys, plain) in enumerate(zip(PROBLEMS, plain_outcomes(), strict=True)):
         pick = random.Random(seed)
         # Of one key a tile, each key costs the sums another rounding; that is `test_every_edge`.
         small(pick.randint(1, 12), pick.randint(3, 16), pick.choice([1, 2]))
@@ -113,81 +113,49 @@ def test_streamed_is_plain_within_the_bound_of_its_sums(
         if isinstance(plain, str) or isinstance(found, str):
             # Of several heads, rows of which sum to 0, each way meets another one first.
             assert re.sub(r"row \d+", "row", str(found)) == re.sub(r"row \d+", "row", str(plain))
-            seen["refused"] += 1
             continue
         assert not set(found.steps) - weights.TILED
         assert found["output"].axes == plain["output"].axes
         assert sorted(found.warnings) == sorted(plain.warnings), seed
         share = share_of_bound(found, plain)
         assert share <= 1, f"{share} of what rounding explains in problem {seed}: {keys}"
-        kind = f"{keys['Q'].dtype} {keys['normalize']['name']}"
-        worst[kind] = max(worst.get(kind, 0), share)
-        scores = plain["scores"].array
-        seen["beyond 1000" if np.abs(scores).max() >= 1000 else "ordinary"] += 1
-        seen["warned of e^s"] += any("beyond" in text for text in plain.warnings)
-        seen["wholly blocked rows"] += any("is blocked" in text for text in plain.warnings)
-        scaled = plain["scaled"].array if "scaled" in plain else scores
-        seen["scaled beyond 500"] += bool(np.abs(scaled).max() >= 500)
-    shares = ", ".join(f"{kind} {share:.3f}" for kind, share in sorted(worst.items()))
-    record_property("streamed and plain", f"worst {shares} of the bound; {dict(seen)}")
-    assert tiles["calculations"] > len(every) / 2
-    assert min(seen[k] for k in ("warned of e^s", "wholly blocked rows", "scaled beyond 500")) > 2
+    assert tiles["calculations"] > len(PROBLEMS) / 2
 
 
-def test_weights_alone_are_those_of_the_plain_lines(small: Any) -> None:
-    tried: Counter[str] = Counter()
-    for keys in problems():
-        plain = outcome(keys, None)
-        small(5, 9)
-        if isinstance(plain, str) or "weights" not in plain:
-            continue
-        trace = attncli.compute(attncli.Problem(**keys), only=("weights",), alone=True)
-        one, other = trace["weights"], plain["weights"]
-        assert (one.formula, one.axes, one.labels) == (other.formula, other.axes, other.labels)
-        assert sorted(trace.warnings) == sorted(plain.warnings)
-        # Scores up to 1000 are off by their last digits, and so are exponents.
-        digits = 1e4 * np.finfo(other.array.dtype).eps
-        np.testing.assert_allclose(one.array, other.array, digits, digits)
-        tried[keys["normalize"]["name"]] += "streamed" in trace.path
-    assert set(tried) >= {"softmax", "hardmax", "sparsemax", "sum"}
-    assert min(tried[name] for name in ("softmax", "hardmax")) > 0
-
-
-def test_scores_alone_are_those_of_the_plain_lines_without_the_steps_after_them(small: Any) -> None:
-    tried: Counter[str] = Counter()
-    for keys in problems():
-        plain = outcome(keys, None)
-        small(5, 9)
-        if isinstance(plain, str):
-            continue
-        for name in ("scores", "scaled", "capped", "biased", "masked"):
-            if name not in plain:
+def test_a_step_alone_is_that_of_the_plain_lines(small: Any) -> None:
+    """Without the steps after it, and with its formula, axes, labels and warnings."""
+    plain_ones, tried = plain_outcomes(), Counter[str]()
+    small(5, 9)
+    for keys, plain in zip(PROBLEMS, plain_ones, strict=True):
+        for name in ("scores", "scaled", "capped", "biased", "masked", "weights"):
+            if isinstance(plain, str) or name not in plain:
                 continue
             trace = attncli.compute(attncli.Problem(**keys), only=(name,), alone=True)
             one, other = trace[name], plain[name]
             assert (one.formula, one.axes, one.labels) == (other.formula, other.axes, other.labels)
             assert sorted(trace.warnings) == sorted(plain.warnings)
-            assert np.array_equal(one.array, other.array)
+            # Scores up to 1000 are off by their last digits, and so are exponents.
+            digits = 1e4 * np.finfo(other.array.dtype).eps if name == "weights" else 0
+            np.testing.assert_allclose(one.array, other.array, digits, digits)
             if "streamed" in trace.path:
-                tried[name] += 1
-                assert not {"exp", "weights"} & set(trace.steps)
+                tried[keys["normalize"]["name"] if name == "weights" else name] += 1
+                assert not {"exp", "weights"} & {*trace.steps} - {name}
                 assert name != "scores" or "scaled" not in trace
-    assert min(tried[name] for name in ("scores", "scaled", "capped", "biased", "masked")) > 0
+    assert {*tried} >= {"scores", "scaled", "capped", "biased", "masked", "softmax", "hardmax"}
 
 
-@pytest.mark.parametrize("number", range(15))
-def test_streamed_is_the_plain_loops_of_an_oracle(number: int, small: Any) -> None:
-    in_rows = [keys for keys in problems() if "tokens_as" not in keys]
-    keys = in_rows[number] | {"normalize": {"name": "softmax"}}
-    keys = {k: x.astype(float) if k in "QKV" else x for k, x in keys.items()}
+def test_streamed_is_the_plain_loops_of_an_oracle(small: Any) -> None:
     small(7, 5)
-    found = outcome(keys, ("output",))
-    if isinstance(found, str):
-        assert "zeros" in found  # of a cosine
-        return
-    expected = reference.solve(**{k: x.tolist() if k in "QKV" else x for k, x in keys.items()})
-    right = reference.floats(expected[mixed(found)])
-    np.testing.assert_allclose(found[mixed(found)].value.ravel(), right.ravel(), 1e-13, 1e-14)
+    for keys in [keys for keys in PROBLEMS if "tokens_as" not in keys][:15]:
+        given_ = keys | {"normalize": {"name": "softmax"}}
+        given_ |= {name: keys[name].astype(float) for name in "QKV"}
+        found = outcome(given_, ("output",))
+        if isinstance(found, str):
+            assert "zeros" in found  # of a cosine
+            continue
+        expected = reference.solve(**given_ | {name: given_[name].tolist() for name in "QKV"})
+        right = reference.floats(expected[mixed(found)])
+        np.testing.assert_allclose(found[mixed(found)].value.ravel(), right.ravel(), 1e-13, 1e-14)
 
 
 @pytest.mark.parametrize(("rows", "keys"), [(1, 1), (1, 9), (9, 1), (8, 8), (9, 9), (10, 10)])
@@ -258,20 +226,22 @@ def test_each_element_of_a_batch_has_the_keys_of_its_length(
     assert tiles["scores"] == 200 * 200 + 200 * 20
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_keys_that_are_seen(seed: int) -> None:
+FORMS = st.fixed_dictionaries(
+    {},
+    optional={
+        "causal": st.just(True),
+        "window": st.tuples(st.integers(-1, 6), st.integers(-1, 3)),
+        "lengths": st.integers(0, 12).map(lambda length: np.array([length])),
+        "offset": st.integers(-5, 5),
+    },
+)
+
+
+@given(FORMS, st.integers(1, 12), st.integers(1, 12), st.data())
+def test_keys_that_are_seen(mask: Keys, n: int, m: int, data: st.DataObject) -> None:
     """What the reach of the forms tells is what `is_kept` tells cell by cell."""
-    pick = random.Random(seed)
-    n, m = pick.randint(1, 12), pick.randint(1, 12)
-    forms: Keys = {
-        "causal": True,
-        "window": [pick.randint(-1, 6), pick.randint(-1, 3)],
-        "lengths": np.array([pick.randint(0, m)]),
-        "offset": pick.randint(-5, 5),
-    }
-    mask = {name: form for name, form in forms.items() if pick.random() < 0.5}
-    start = pick.randrange(n)
-    rows = slice(start, pick.randint(start + 1, n))
+    start = data.draw(st.integers(0, n - 1))
+    rows = slice(start, data.draw(st.integers(start + 1, n)))
     found = is_kept(mask, n, m, rows)
     keep = np.ones((rows.stop - start, m), bool) if found is None else found[0, 0]
     seen, by_all = keys_seen(mask, n, m, rows)
@@ -289,7 +259,7 @@ def test_keys_that_are_seen(seed: int) -> None:
 
 
 def warned(keys: Keys, small: Any) -> tuple[str, ...]:
-    plain = attncli.compute(attncli.Problem(**keys)).warnings
+    plain = computed(keys).warnings
     small(3, 4)
     assert attncli.compute(attncli.Problem(**keys), only=("output",)).warnings == plain
     return plain
@@ -303,32 +273,38 @@ def test_warns_of_large_scores_as_plain_does(more: Keys, mask: Keys, small: Any)
     assert f"e^{'masked' if 'causal' in mask else last} " in text
 
 
-def test_warns_of_large_scores_of_numbers_whose_squares_are_none(small: Any) -> None:
-    q, k = np.full((9, 2), 1e-170), np.full((9, 2), 1e180)
-    (text,) = warned({"Q": q, "K": k, "V": q, "score": "dot"}, small)
-    assert "e^scores" in text
+FIRST_LARGE = np.vstack([np.full((1, 9), 50), np.eye(9)[1:]])
+"""The first row with itself gives a score of 22,500."""
+
+SAID: dict[str, tuple[Keys, list[str]]] = {
+    "numbers whose squares are none": (
+        {"Q": np.full((9, 2), 1e-170), "K": np.full((9, 2), 1e180), "V": np.eye(9)},
+        ["e^scaled"],
+    ),
+    "large scores that are blocked, and are no exponents": (
+        {"X": FIRST_LARGE, "score": "dot", "mask": {"block": FIRST_LARGE @ FIRST_LARGE.T > 709}},
+        [],
+    ),
+    "a tie": (
+        {"X": np.ones((9, 2)), "normalize": "hardmax"},
+        ["several scores of a row are large"],
+    ),
+}
 
 
-def test_blocked_scores_are_not_warned_of(small: Any) -> None:
-    x = np.eye(9)
-    x[0] = 50  # with itself 10000; it is masked, and so is no exponent
-    mask = {"block": (x @ x.T > 709).astype(int)}
-    assert warned({"X": x, "score": "dot", "mask": mask}, small) == ()
+@pytest.mark.parametrize(("keys", "parts"), SAID.values(), ids=list(SAID))
+def test_warns_as_plain_does(keys: Keys, parts: list[str], small: Any) -> None:
+    texts = warned(keys, small)
+    assert [part in text for part, text in zip(parts, texts, strict=True)] == [True] * len(parts)
 
 
-def test_warns_of_all_blocked_rows_at_once(small: Any) -> None:
+@pytest.mark.parametrize("normalizer", NORMALIZERS)
+def test_warns_of_all_blocked_rows_at_once(normalizer: str, small: Any) -> None:
     mask = {"keep": np.ones((9, 9))}
     mask["keep"][[1, 4, 5, 8]] = 0
     words = [f"w{i}" for i in range(9)]
-    for normalizer in NORMALIZERS:
-        keys = {"X": normal(9, 3), "mask": mask, "normalize": normalizer, "tokens": words}
-        text = warned(keys, small)[0]
-        assert text.startswith("every cell of query w1, w4, w5, … is blocked")
-
-
-def test_hardmax_warns_of_ties(small: Any) -> None:
-    (text,) = warned({"X": np.ones((9, 2)), "normalize": "hardmax"}, small)
-    assert "several scores of a row are largest" in text
+    keys = {"X": normal(9, 3), "mask": mask, "normalize": normalizer, "tokens": words}
+    assert warned(keys, small)[0].startswith("every cell of query w1, w4, w5, … is blocked")
 
 
 @pytest.mark.parametrize(
@@ -358,21 +334,27 @@ def test_large_values_do_not_overflow_before_they_are_divided(small: Any) -> Non
     np.testing.assert_allclose(attncli.compute(problem, only=("output",)).output, 1.7e308)
 
 
-@pytest.mark.parametrize("score", [-300, 300])
-@pytest.mark.parametrize("value", [1e-250, 1.0, 1e250])
-def test_what_is_added_up_stays_within_floats(score: float, value: float, small: Any) -> None:
-    """e^s alone is a float, as plain has it; e^s · v is none."""
-    small(4, 5)
-    q, k, v = np.ones((9, 1)), np.full((9, 1), score), value * normal(9, 2)
-    problem = attncli.Problem(Q=q, K=k, V=v, score="dot")
-    trace = attncli.compute(problem, only=("output",))
-    assert share_of_bound(trace, attncli.compute(problem)) <= 1
+EXTREME: dict[str, Keys] = {
+    **{
+        f"e^{score} · {value}": {
+            **{"Q": np.ones((9, 1)), "K": np.full((9, 1), score), "V": np.full((9, 2), value)},
+            "score": "dot",
+        }
+        for score in (-300, 300)
+        for value in (1e-250, 1.0, 1e250)
+    },
+    **{
+        f"scale {value}": {"X": np.random.default_rng(0).normal(size=(9, 4)), "scale": value}
+        for value in (1e3, 1e100, 1e300)
+    },
+}
+"""Numbers that floats hold, as long as nothing is added up beyond them on the way."""
 
 
-@pytest.mark.parametrize("value", [1e3, 1e100, 1e300])
-def test_enormous_scores_that_floats_hold(value: float, small: Any) -> None:
+@pytest.mark.parametrize("keys", EXTREME.values(), ids=list(EXTREME))
+def test_what_is_added_up_stays_within_floats(keys: Keys, small: Any) -> None:
     small(4, 5)
-    problem = attncli.Problem(X=normal(9, 4), scale=value)
+    problem = attncli.Problem(**keys)
     trace = attncli.compute(problem, only=("output",))
     assert share_of_bound(trace, attncli.compute(problem)) <= 1
 
@@ -404,8 +386,7 @@ def test_grouped_heads_are_not_copied() -> None:
 
 def test_streaming_never_makes_the_square_matrix() -> None:
     """Five thousand tokens: the scores alone would take 200 MB."""
-    x = np.random.default_rng(0).normal(size=(5_000, 8))
-    problem = attncli.Problem(X=x, mask="causal")
+    problem = attncli.Problem(X=normal(5_000, 8), mask="causal")
     tracemalloc.start()
     attncli.compute(problem, only=("output",))
     _, peak = tracemalloc.get_traced_memory()

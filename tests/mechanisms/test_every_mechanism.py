@@ -164,6 +164,15 @@ def test_other_ways_to_write_it_give_the_same(drawn: Any, ways: Any, seed: int, 
         np.testing.assert_allclose(found, rows.output, rtol=1e-11, atol=1e-12, err_msg=way)
 
 
+@rows("mechanisms", "the_same")
+@given(seed=SEEDS)
+def test_other_words_say_the_same(row: Keys, seed: int) -> None:
+    keys = problem_of(row, seed)
+    first, *others = (output(keys | way) for way in row["ways"])
+    for other in others:
+        np.testing.assert_allclose(other, first, rtol=1e-12, atol=1e-13)
+
+
 SHOWN: dict[str, Callable[[Step], Any]] = {
     "formulas": lambda step: step.formula,
     "values": lambda step: step.value.tolist(),

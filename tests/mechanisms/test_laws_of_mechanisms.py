@@ -27,7 +27,6 @@ from tests.mechanisms.table import (
     attention,
     computed,
     differential,
-    gated,
     in_columns,
     network,
     numbers,
@@ -40,17 +39,6 @@ from tests.mechanisms.table import (
 from tests.oracles import reference
 
 # Sinks, sigmoids, linear attention, norms.
-
-
-@given(SEEDS, HEADS, st.sampled_from([{}, {"mask": "causal"}, {"softcap": 2}]))
-def test_a_sink_of_minus_infinity_is_none_and_one_of_0_adds_1_to_the_sum(
-    seed: int, heads: Any, more: Keys
-) -> None:
-    keys = attention(seed, 3, *heads, **more)
-    plain = computed(keys)
-    np.testing.assert_array_equal(output(keys | sinks(-inf)), plain.output)
-    total = computed(keys | sinks(0))["sum"].value
-    np.testing.assert_allclose(total, plain["sum"].value + 1, rtol=1e-15)
 
 
 @given(SEEDS, st.floats(-20, 20))
@@ -186,17 +174,6 @@ def test_keys_that_alibi_leaves_nothing_of_take_no_time() -> None:
 # Gates, and the difference of two attentions.
 
 
-@given(SEEDS, HEADS, st.booleans(), st.booleans())
-def test_an_open_gate_changes_nothing(seed: int, heads: Any, by_head: bool, w_o: bool) -> None:
-    """σ(40) is 1 to 1 ulp, and 0 in W leaves it everywhere."""
-    keys = gated(seed, *heads, by_head, mask="causal")
-    keys |= {"W_o": numbers(seed, 2 * heads[0], 3)} if w_o else {}
-    width = len(keys["gate"]["b"])
-    trace = computed(keys | {"gate": {"W": np.zeros((4, width)), "b": np.full(width, 40.0)}})
-    np.testing.assert_array_max_ulp(trace["gate"].value, np.ones_like(trace["gate"].value), 1)
-    np.testing.assert_allclose(trace.output, output(keys | {"gate": None}), 1e-14, 1e-14)
-
-
 def half(matrix: Any, heads: int, number: int) -> Any:
     """Return the columns of one half of each head."""
     return matrix.reshape(4, heads, 2, -1)[:, :, number].reshape(4, -1)
@@ -236,16 +213,6 @@ def test_exchanged_halves_change_the_sign(seed: int, heads: Any, factor: float) 
     found = output(keys | exchanged, differential={"lambda": 1 / factor})
     expected = output(keys, differential={"lambda": factor})
     np.testing.assert_allclose(found, -expected / factor, rtol=1e-12, atol=1e-14)
-
-
-def test_lambda_may_be_an_expression_with_blanks() -> None:
-    keys = differential(1, 2, 2)
-    for text, factors in (
-        ("0.8 - 0.6*exp(-0.3)", [0.8 - 0.6 * np.exp(-0.3)] * 2),
-        ("1 -0.5", [1, -0.5]),
-    ):
-        one, other = (output(keys, differential={"lambda": each}) for each in (text, factors))
-        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("more", [{"differential": {"lambda": 0.5}}, {"kind": "decode"}])
@@ -367,25 +334,6 @@ def last_state(trace: attncli.Trace) -> Any:
     return [step for step in trace if step.stem == "S"][-1].value
 
 
-@given(SEEDS, HEADS, RULES)
-def test_no_fading_and_no_brake_change_nothing(seed: int, heads: Any, rule: str) -> None:
-    """α = 1 is no α, and β = 1 is no β."""
-    keys = with_state(seed, rule, *heads)
-    ones = {name: np.ones((4, heads[1])) for name in ("alpha", "beta") if name in keys}
-    without = {"update": rule.removeprefix("gated_").replace("gated", "linear")}
-    plain = keys | dict.fromkeys(ones) | without
-    np.testing.assert_array_equal(output(keys | ones), output(plain))
-
-
-@given(SEEDS, HEADS)
-def test_linear_attention_with_a_state_is_a_causal_sum(seed: int, heads: Any) -> None:
-    """o_t = Σ (q_t·k_s) v_s of all s ≤ t, neither scaled nor normalised."""
-    keys = with_state(seed, "linear", *heads)
-    attention_ = {"kind": "self", "update": None, "score": "dot", "mask": "causal"}
-    expected = output(keys | attention_ | {"normalize": "none"})
-    np.testing.assert_allclose(output(keys), expected, rtol=1e-11, atol=1e-12)
-
-
 @given(SEEDS, st.permutations(range(3)))
 def test_orthonormal_keys_make_a_table(seed: int, order: list[int]) -> None:
     """With β = 1, a key that was written before forgets its old value; others are not touched."""
@@ -479,14 +427,6 @@ IN_TILES = st.sampled_from(
 @given(SEEDS, HEADS, TILES, IN_TILES)
 def test_the_output_is_the_untiled_one(seed: int, heads: Any, tile: int, more: Keys) -> None:
     assert off_by(attention(seed, 5, *heads, **more, online={"tile": tile})) <= 1
-
-
-@given(SEEDS, HEADS, st.integers(4, 9))
-def test_a_tile_for_all_keys_is_one_tile(seed: int, heads: Any, tile: int) -> None:
-    keys = attention(seed, 4, *heads)
-    trace = computed(keys, online={"tile": tile})
-    assert "m_2" not in trace
-    np.testing.assert_array_equal(trace.output, output(keys, online={"tile": 4}))
 
 
 @given(SEEDS, st.permutations(range(3)))
@@ -738,14 +678,6 @@ def test_a_shift_of_queries_and_keys_changes_no_bias(seed: int, more: int, posit
     np.testing.assert_allclose(later, alone, rtol=1e-9)
 
 
-def test_a_bias_expression_is_the_matrix_of_its_values() -> None:
-    matrix = [[-0.5 * abs(i - j) for j in range(3)] for i in range(3)]
-    by_matrix, by_formula = (
-        output({"X": numbers(5, 3, 4), "bias": bias}) for bias in (matrix, "-0.5*abs(i - j)")
-    )
-    np.testing.assert_allclose(by_formula, by_matrix, rtol=1e-15)
-
-
 def test_a_pair_that_was_not_turned_is_wrong() -> None:
     """An angle of 0.01 that is rounded to 0 is no rounding: the second pair stays as it is."""
     x = np.array([[4, 3, 5, 1], [1, 2, 6, 4]])
@@ -791,11 +723,6 @@ def turned_by(positions: Any = None, /, **rope: Any) -> attncli.Trace:
     return computed({"X": numbers(1, 4, 4), "positions": positions or rope})
 
 
-def assert_turned_alike(one: attncli.Trace, other: attncli.Trace) -> None:
-    for name in ("Q_rotated", "K_rotated", "scores", "output"):
-        np.testing.assert_allclose(one[name].value, other[name].value, 1e-13, 1e-13)
-
-
 @pytest.mark.parametrize(
     ("more", "frequencies"),
     [  # where all pairs lie on one side, the ramp of transformers is 0 or 1
@@ -808,34 +735,6 @@ def assert_turned_alike(one: attncli.Trace, other: attncli.Trace) -> None:
 def test_lengths_and_turns_may_be_extreme(more: Keys, frequencies: list[float]) -> None:
     found = turned_by(scaling=YARN | more)
     np.testing.assert_array_equal(found["frequencies"].value.ravel(), frequencies)
-
-
-@scalings
-def test_a_factor_of_1_is_plain_rope(scaling: Keys) -> None:
-    assert_turned_alike(turned_by(scaling={**scaling, "factor": 1}), turned_by())
-
-
-def test_ids_say_where_tokens_stand() -> None:
-    """In order they are positions as they are counted; equal rows of them are one."""
-    assert_turned_alike(turned_by(ids=[0, 1, 2, 3]), turned_by())
-    assert_turned_alike(turned_by(ids=[5, 6, 7, 8]), turned_by(start=5))
-    both = {"queries": [5, 6, 7, 8], "keys": [0, 1, 2, 3]}
-    assert_turned_alike(turned_by(ids=both), turned_by(start=[5, 0]))
-    assert_turned_alike(turned_by(ids=[0, "1/4", 0.5, 0.75]), turned_by(scaling=LINEAR))
-    one = turned_by(ids=[0, 2, 3, 9])
-    assert_turned_alike(turned_by(ids=[[0, 2, 3, 9]], sections=[2]), one)
-    assert_turned_alike(turned_by(ids=[[0, 2, 3, 9]] * 2, sections=[1, 1]), one)
-    waves = {"name": "sinusoidal", "base": 100}
-    later, counted = turned_by({**waves, "ids": [3, 4, 5, 6]}), turned_by({**waves, "start": 3})
-    np.testing.assert_array_equal(later.output, counted.output)
-
-
-@pytest.mark.parametrize(
-    "ids", [[0, 1, 5, 9], "0, 1, 5, 9", {"queries": "0 1 5 9", "keys": "0 1 5 9"}]
-)
-def test_ids_are_a_key_of_the_problem_too(ids: Any) -> None:
-    keys: Keys = {"X": numbers(1, 4, 4), "positions": {"name": "rope", "base": 16}}
-    assert_turned_alike(computed(keys, ids=ids), turned_by(ids=[0, 1, 5, 9]))
 
 
 @scalings
