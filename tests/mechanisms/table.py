@@ -1,6 +1,8 @@
-"""The mechanisms, and what is known of each from elsewhere: libraries, oracles, other writings.
+"""The table of mechanisms: how its rows become problems, and the oracle of each.
 
-`test_every_mechanism.py` tries what each row of `MECHANISMS` has.
+Its rows stand in `tests/data/cases/mechanisms.yaml`: the numbers of libraries with their bounds,
+recorded problems, problems for derivatives and of many tokens, what they may be written as instead,
+steps, names; `test_every_mechanism.py` has a test for each promise.
 """
 
 from __future__ import annotations
@@ -8,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import mpmath
@@ -48,6 +49,15 @@ def recorded(file: str) -> list[Keys]:
     return [json.loads(line) for line in text.splitlines()]
 
 
+FORMS = ("naive", "absorbed")
+NORM: Keys = {"name": "rms", "eps": 0.5, "g_q": [1, 2, -1], "g_k": [3, 1, 2]}
+RELATIVE: Keys = {"name": "relative", "table": [3, 1, 0, -1, -2]}
+
+
+def sinks(*z: float, **more: Any) -> Keys:
+    return {"normalize": {"name": "softmax", "sink": z[0] if len(z) == 1 else [*z]} | more}
+
+
 # Small problems, drawn from a seed.
 
 
@@ -77,15 +87,6 @@ def differential(seed: int, heads: int = 1, kv_heads: int = 1, **more: Any) -> K
     """Return the keys of attention whose halves have 3 features each, without `differential`."""
     halves = {"W_q": numbers(seed + 1, 4, 6 * heads), "W_k": numbers(seed + 2, 4, 6 * kv_heads)}
     return attention(seed, 3, heads, kv_heads) | halves | more
-
-
-LAMBDAS = ("lambda_q1", "lambda_k1", "lambda_q2", "lambda_k2")
-
-
-def learned(**more: Any) -> Keys:
-    """Return the key `differential` with λ made of four vectors."""
-    vectors = {name: numbers(place, 3) for place, name in enumerate(LAMBDAS)}
-    return {"lambda_init": 0.8, **vectors, **more}
 
 
 def of_latents(
@@ -416,114 +417,3 @@ WAYS: dict[str, Callable[[Keys], Keys]] = {
     "given": with_given,
 }
 """Other ways to write a problem, of which the output is the same; of a batch, the first one."""
-
-
-# The table.
-
-
-@dataclass(frozen=True)
-class Library:
-    """Numbers that a library gave, of which each is near to ours.
-
-    Attributes:
-        rtol, atol: how near, as `numpy.testing.assert_allclose` says it.
-        options: keys that change nothing, each of which is tried.
-    """
-
-    rtol: float
-    atol: float
-    options: tuple[Keys, ...] = ({},)
-
-
-@dataclass(frozen=True)
-class Mechanism:
-    """What is known of a mechanism from elsewhere.
-
-    Attributes:
-        libraries: files of problems with what libraries gave; `benchmarks` has made them.
-        recorded: a file of random problems, of which the oracle knows every step.
-        drawn: makes a problem from a seed and numbers of heads.
-        ways: those of `WAYS` in which such a problem may be written, too.
-    """
-
-    libraries: dict[str, Library] = field(default_factory=dict)
-    recorded: str = ""
-    drawn: Callable[[int, int, int], Keys] | None = None
-    ways: tuple[str, ...] = ()
-
-
-FORMS = ("naive", "absorbed")
-NORM: Keys = {"name": "rms", "eps": 0.5, "g_q": [1, 2, -1], "g_k": [3, 1, 2]}
-RELATIVE: Keys = {"name": "relative", "table": [3, 1, 0, -1, -2]}
-
-
-def sinks(*z: float, **more: Any) -> Keys:
-    return {"normalize": {"name": "softmax", "sink": z[0] if len(z) == 1 else [*z]} | more}
-
-
-MECHANISMS: dict[str, Mechanism] = {
-    "attention": Mechanism(
-        drawn=lambda seed, h, kv: attention(seed, 3, h, kv, qk_norm=NORM, mask="causal"),
-        ways=("out_in", "batch", "by head", "decode", "given"),
-    ),
-    "conditions of masks": Mechanism({"flex_attention": Library(1e-12, 1e-13)}),
-    "delta": Mechanism(
-        {"delta_onnx": Library(1e-12, 1e-14), "delta_qwen3_next": Library(1e-12, 1e-14)},
-        recorded="delta_problems",
-        drawn=lambda seed, h, kv: {
-            **attention(seed, 4, h, kv),
-            **{"kind": "delta", "W_alpha": numbers(seed, 4, kv), "W_beta": numbers(seed, 4, kv)},
-        },
-        ways=("out_in", "batch", "by head"),
-    ),
-    "differential": Mechanism(
-        {"diffllama": Library(1e-9, 1e-12)},
-        recorded="differential_problems",
-        drawn=lambda seed, h, kv: differential(
-            seed,
-            h,
-            kv,
-            qk_norm="rms",
-            W_o=numbers(seed, 2 * h, 3),
-            differential=learned(norm="rms"),
-        ),
-        ways=("out_in", "batch", "by head", "given"),
-    ),
-    "encoder_decoder": Mechanism(
-        {"torch_networks": Library(1e-9, 1e-12)}, recorded="network_problems"
-    ),
-    "gate": Mechanism(
-        {"qwen3_next": Library(1e-9, 1e-12)},
-        recorded="gate_problems",
-        drawn=lambda seed, h, kv: gated(
-            seed, h, kv, bool(seed % 2), mask="causal", W_o=numbers(seed, 2 * h, 3)
-        ),
-        ways=("out_in", "batch", "decode"),
-    ),
-    "latent": Mechanism(
-        {"deepseek_v3": Library(1e-9, 1e-12, tuple({"form": form} for form in FORMS))},
-        recorded="latent_problems",
-        drawn=lambda seed, h, _: of_latents(
-            seed, h, bool(seed % 2), form=FORMS[seed % 3 % 2], W_o=numbers(seed, 2 * h, 3)
-        ),
-        ways=("out_in", "batch", "by head"),
-    ),
-    "online": Mechanism(
-        {
-            "flash_attention": Library(
-                1e-9, 1e-12, tuple({"online": {"tile": size}} for size in (1, 2, 3, 8))
-            )
-        },
-        recorded="online_problems",
-        drawn=lambda seed, h, kv: attention(seed, 4, h, kv, online={"tile": 1 + seed % 6}),
-        ways=("out_in", "batch", "given"),
-    ),
-    "positions": Mechanism(
-        drawn=lambda seed, h, kv: {
-            **{"X": numbers(seed, 3, 4), "mask": "causal", **shared(h, kv)},
-            **{"W_q": numbers(seed, 4, 4 * h), "W_k": numbers(seed, 4, 4 * kv)},
-            **{"W_v": numbers(seed, 4, 2 * kv), "positions": ["rope", "sinusoidal", "alibi"]},
-        },
-        ways=("out_in", "batch", "by head", "decode"),
-    ),
-}

@@ -18,12 +18,9 @@ from attncli.core.problem.kinds import KINDS
 from attncli.core.tape.step import Step
 from tests.conftest import SAMPLE_FILES, Attn, table
 from tests.mechanisms.table import (
-    HEADS,
-    MECHANISMS,
     SEEDS,
     WAYS,
     Keys,
-    Library,
     array_at,
     check,
     computed,
@@ -42,18 +39,17 @@ from tests.oracles import reference
 mp = reference.mp
 whole = pytest.mark.whole
 
-LIBRARIES = {file: lib for one in MECHANISMS.values() for file, lib in one.libraries.items()}
 
-
-@pytest.mark.parametrize(("file", "library"), LIBRARIES.items(), ids=list(LIBRARIES))
-def test_numbers_are_those_of_libraries(file: str, library: Library) -> None:
+@rows("mechanisms", "libraries")
+def test_numbers_are_those_of_libraries(row: Keys) -> None:
     """The output, the last state, other steps, or derivatives of a backward pass."""
-    for line, case in enumerate(recorded(file), 1):
+    for line, case in enumerate(recorded(row["file"]), 1):
         upstream = {"gradient": case.pop("gradient")} if "gradient" in case else {}
         keys = case.pop("problem") | upstream
-        for options in library.options:
-            trace = computed(keys | options)
-            for name, given_ in case.pop("steps", case).items():
+        expected_steps = case.pop("steps", case)
+        for way in row.get("ways", [{}]):
+            trace = computed(keys | way)
+            for name, given_ in expected_steps.items():
                 step = trace[name] if name != "state" else [s for s in trace if s.stem == "S"][-1]
                 expected = np.array(given_)
                 if name == "output" and expected.ndim > step.value.ndim:
@@ -61,13 +57,13 @@ def test_numbers_are_those_of_libraries(file: str, library: Library) -> None:
                 elif name != "output":
                     expected = expected.reshape(step.value.shape)
                 said = f"{name} of line {line}"
-                bounds = library.rtol, library.atol
+                bounds = row["rtol"], row["atol"]
                 np.testing.assert_allclose(step.value, expected, *bounds, err_msg=said)
 
 
-@pytest.mark.parametrize("name", [name for name, one in MECHANISMS.items() if one.recorded])
-def test_every_step_of_random_problems_is_that_of_50_digits(name: str) -> None:
-    for keys in recorded(MECHANISMS[name].recorded):
+@rows("mechanisms", "recorded")
+def test_every_step_of_random_problems_is_that_of_50_digits(row: Keys) -> None:
+    for keys in recorded(row["file"]):
         check(computed(keys), keys)
 
 
@@ -143,25 +139,22 @@ def test_tiles_of_many_tokens_give_the_numbers_of_the_lines(row: Keys) -> None:
     np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-15)
 
 
-DRAWN = {name: (one.drawn, one.ways) for name, one in MECHANISMS.items() if one.drawn}
-
-
-@pytest.mark.parametrize(("drawn", "ways"), DRAWN.values(), ids=list(DRAWN))
-@given(SEEDS, HEADS)
-def test_other_ways_to_write_it_give_the_same(drawn: Any, ways: Any, seed: int, heads: Any) -> None:
+@rows("mechanisms", "rewritten")
+@given(seed=SEEDS)
+def test_other_ways_to_write_it_give_the_same(row: Keys, seed: int) -> None:
     """All steps, where tokens are columns, with their derivatives; the output of the others."""
-    keys = drawn(seed, *heads)
-    rows = computed(keys, gradient="sum")
+    keys = problem_of(row, seed)
+    in_rows = computed(keys, gradient="sum")
     columns = computed(in_columns(keys), gradient="sum")
-    assert list(columns.steps) == list(rows.steps)
-    for step in rows:
+    assert list(columns.steps) == list(in_rows.steps)
+    for step in in_rows:
         expected = np.swapaxes(step.value, -1, -2) if len(step.trailing) > 1 else step.value
         found = columns[step.name].value
         np.testing.assert_allclose(found, expected, 1e-9, 1e-11, err_msg=step.name)
-    for way in ways:
+    for way in row["ways"]:
         found = output(WAYS[way](keys))
         found = found[0] if way == "batch" else found
-        np.testing.assert_allclose(found, rows.output, rtol=1e-11, atol=1e-12, err_msg=way)
+        np.testing.assert_allclose(found, in_rows.output, rtol=1e-11, atol=1e-12, err_msg=way)
 
 
 @rows("mechanisms", "the_same")
