@@ -11,11 +11,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from attncli.core.arithmetic.intervals import Interval, hull, interval
-from attncli.core.attention import normalizers, scores, softmax
-from attncli.core.attention.masks import Masked
-from attncli.core.tape import operations
+from attncli.core.attention.scores import Cosine
 from attncli.core.tape.evaluation import evaluate
-from attncli.core.tape.step import Operation, Step
+from attncli.core.tape.step import Operation
+from tests.laws.operations import OPERANDS, OPERATIONS
 from tests.mechanisms.table import SEEDS
 
 Numbers = np.ndarray[Any, Any]
@@ -25,60 +24,6 @@ POINTS = 12
 
 NEAR = 1e-9
 """The last digits of a float are not what ranges are about."""
-
-
-def step(name: str, shape: tuple[int, ...]) -> Step:
-    """Return an operand."""
-    return Step(name, name, (), ("query", "feature"), {}, None, np.zeros(shape))
-
-
-SHAPES = {
-    **{"a": (1, 2, 3, 4), "b": (1, 2, 4, 3), "c": (1, 2, 3, 4), "e": (1, 2, 3, 4)},
-    **{"t": (1, 2, 3, 1), "w": (1, 1, 4, 3), "v": (1, 1, 1, 4), "h": (1, 2, 3, 5, 4)},
-    **{"f": (1, 1, 3, 4), "m": (1, 1, 3, 4)},
-}
-A, B, C, E, T, W, V, H, F, M = (step(name, shape) for name, shape in SHAPES.items())
-MASKED = Masked(A, M)
-
-OPERATIONS: dict[str, Operation] = {
-    "matmul": operations.MatMul(A, B),
-    "matmul with a broadcast": operations.MatMul(A, W),
-    "dot": operations.MatMul(A, operations.Transposed(C)),
-    "square": operations.MatMul(A, operations.Transposed(A)),
-    "add": operations.Add(A, C),
-    "add a vector": operations.Add(A, V),
-    "scale": operations.Scale(A, over=1.7),
-    "scale by a negative number": operations.Scale(A, times=-2.0),
-    "tanh": operations.Tanh(A),
-    "softcap": operations.SoftCap(A, 3.0),
-    "joined": operations.Concatenate(A, C),
-    "exp": softmax.Exp(A),
-    "power of 2": softmax.Exp(A, 2.0, 0.5),
-    "power less than 1": softmax.Exp(A, 0.5),
-    "shifted": softmax.shifted(softmax.Exp(A), -1, None)[0],
-    "sum over keys": softmax.Sum(A, -1),
-    "sum over queries": softmax.Sum(A, -2),
-    "divide": operations.Divide(E, T),
-    "divide by what may be 0": operations.Divide(A, C),
-    "softmax": operations.Divide(softmax.Exp(A), softmax.Sum(softmax.Exp(A), -1)),
-    "hardmax": normalizers.Hardmax(A, -1),
-    "hardmax over queries": normalizers.Hardmax(A, -2),
-    "sparsemax": normalizers.Sparsemax(A, -1),
-    "sparsemax over queries": normalizers.Sparsemax(A, -2, 0.7),
-    "cosine": scores.Cosine(A, C),
-    "distance": scores.GaussianExponent(A, C, 0.8),
-    "each pair": scores.EachPair(A, C),
-    "joined pairs": scores.ConcatenatePairs(A, C),
-    "pair dot": scores.PairDot(H, V),
-    "cut": scores.SplitHeads(F, 2),
-    "shared": scores.RepeatHeads(A, 3),
-    "concat": scores.MergeHeads(A),
-    "masked": MASKED,
-    "unblocked": normalizers.Unblocked(MASKED),
-    "masked softmax": operations.Divide(softmax.Exp(MASKED), softmax.Sum(softmax.Exp(MASKED), -1)),
-    "masked hardmax": normalizers.Hardmax(MASKED, -1),
-    "masked sparsemax": normalizers.Sparsemax(MASKED, -1),
-}
 
 
 def random_ranges(random: np.random.Generator, shape: tuple[int, ...], width: float) -> Interval:
@@ -91,10 +36,14 @@ def random_ranges(random: np.random.Generator, shape: tuple[int, ...], width: fl
 
 def drawn(random: np.random.Generator, width: float) -> dict[str, Any]:
     """Return ranges for each operand, and zeros and ones for the mask."""
-    found: dict[str, Any] = {n: random_ranges(random, s, width) for n, s in SHAPES.items()}
-    for name in ("e", "t"):  # exponentials and their sums are positive
-        found[name] = Interval(np.exp(found[name].low), np.exp(found[name].high))
-    return found | {"m": (random.random(SHAPES["m"]) < 0.7) * 1.0}
+    found: dict[str, Any] = {}
+    for one in OPERANDS:
+        ranges = found[one.name] = random_ranges(random, one.array.shape, width)
+        if one.name in ("e", "t"):  # exponentials and their sums are positive
+            found[one.name] = Interval(np.exp(ranges.low), np.exp(ranges.high))
+        elif one.name == "m":
+            found["m"] = (random.random(one.array.shape) < 0.7) * 1.0
+    return found
 
 
 def point(random: np.random.Generator, found: Interval) -> Numbers:
@@ -131,7 +80,7 @@ def test_points_lie_in_the_ranges_of_the_result(
     """And what is known for sure stays so, but for what a float rounds."""
     random = np.random.default_rng(seed)
     known = drawn(random, width)
-    is_cosine = isinstance(operation, scores.Cosine)
+    is_cosine = isinstance(operation, Cosine)
     assume(not is_cosine or have_lengths(known["a"].high, known["c"].high))
     found = evaluate(operation, lambda source: known[source.name])
     for _ in range(POINTS):

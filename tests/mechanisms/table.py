@@ -169,6 +169,12 @@ def problem_of(row: Keys, seed: int = 0) -> Keys:
     return keys
 
 
+def as_lists(keys: Keys) -> Keys:
+    """Return the keys with lists for arrays, as a file has them."""
+    found: Keys = json.loads(json.dumps(keys, default=lambda array: array.tolist()))
+    return found
+
+
 def rows(subject: str, name: str) -> pytest.MarkDecorator:
     """Run a test with each `row` of a table of `data/cases`, under the row's name."""
     found = table(subject, name)
@@ -293,7 +299,9 @@ OF_KINDS: dict[str, Callable[[Keys], Keys]] = {
 
 
 def solve(keys: Keys) -> dict[str, Any]:
-    """Return every step of a problem of any other mechanism, [batch][head][row][column]."""
+    """Return every step of a problem of any mechanism, [batch][head][row][column]."""
+    if keys.get("kind") in OF_KINDS:
+        return {name: [[rows]] for name, rows in OF_KINDS[keys["kind"]](keys).items()}
     if keys.get("kind") == "latent":
         return latent.solve(**keys)
     if keys.get("kind") == "encoder_decoder":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import random
 from pathlib import Path
 from typing import Any
 
@@ -16,60 +14,16 @@ from attncli.printing.counts import lines
 from attncli.printing.formats import Selection
 from attncli.printing.layout import plain_text
 from tests.conftest import SAMPLE_FILES, SAMPLES
-from tests.mechanisms.table import Keys, attention, numbers, recorded
+from tests.mechanisms.table import Keys, as_lists, problem_of, recorded, rows
 from tests.oracles.counted import worked
 
 OPERATIONS = tuple(dict.fromkeys(COUNTED.values()))
 
 
-def drawn(seed: int) -> Keys:
-    """Return the keys of a random problem, in the words of `tests/oracles/counted.py`."""
-    draw = random.Random(seed)
-    kind, score = draw.choice(["self", "cross", "transformer"]), draw.choice(["dot", "scaled_dot"])
-    heads, kv_heads = draw.choice([(1, 1), (2, 2), (4, 2), (3, 1)])
-    n, m, hidden, inner = (draw.randint(1, 4) for _ in range(4))
-    m = m if kind == "cross" else n
-    keys: Keys = {"kind": kind, **attention(seed, n, heads, kv_heads), "score": score}
-    keys |= {"heads": heads, "kv_heads": kv_heads}
-    keys |= {"memory": numbers(seed + 4, m, 4)} if kind == "cross" else {}
-    options: list[Keys] = [
-        {"b_q": numbers(1, heads * 3), "b_v": numbers(2, kv_heads * 2)},
-        {"softcap": 5},
-        {"bias": numbers(3, n, m)},
-        {"mask": "causal"} if n == m else {},
-        {"normalize": draw.choice(["sigmoid", {"temperature": 2}])},
-        {"qk_norm": "l2"},
-        {"gate": {"W": numbers(4, 4, heads * 2)}},
-        {
-            "score": "additive",
-            "parameters": {
-                "W": numbers(5, hidden, 3),
-                "U": numbers(6, hidden, 3),
-                "v": numbers(7, hidden),
-            },
-        },
-        {"W_o": numbers(8, heads * 2, 4), "b_o": numbers(9, 4)},
-        {"b_1": numbers(1, inner)} if kind == "transformer" else {},
-    ]
-    for more in options:
-        keys |= more if draw.random() < 0.5 else {}
-    if kind == "transformer":
-        keys |= {"W_o": numbers(8, heads * 2, 4), "W_1": numbers(2, 4, inner)}
-        keys |= {"W_2": numbers(3, inner, 4), "norm": draw.choice(["layer", "rms"]), "eps": 0.1}
-        keys |= {"gain_1": numbers(4, 4), "gain_2": numbers(5, 4), "place": "pre"}
-        keys |= {"activation": draw.choice(["relu", "silu"])}
-    as_lists: Keys = json.loads(json.dumps(keys, default=lambda array: array.tolist()))
-    return as_lists
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_random_problems_take_the_operations_of_plain_loops(seed: int) -> None:
-    """200 of them, and more, agree: `python -m benchmarks.surveys.counts`."""
-    check_against_loops(drawn(seed))
-
-
-def check_against_loops(keys: Keys) -> None:
-    """Compare the counts of each step with those of loops that give the same output."""
+@rows("mechanisms", "counted")
+def test_operations_are_those_of_plain_loops(row: Keys) -> None:
+    """Of each step, counted by loops that give the same output."""
+    keys = {"kind": "self", "heads": 1, "kv_heads": 1} | as_lists(problem_of(row))
     result, expected = worked(keys)
     given = {key: part for key, part in keys.items() if key != "parameters"}
     given |= {"score": {"name": keys["score"], **keys.get("parameters", {})}}
@@ -125,13 +79,7 @@ NO_PRODUCTS = ("variance", "mean_square")
 def test_modules_have_the_counts_of_pytorch(number: int) -> None:
     """Of modules of PyTorch and transformers, as `benchmarks/counts.py` has recorded them."""
     case = recorded("counts")[number]
-    keys: Keys = {**case["options"]}
-    for key, shape in case["shapes"].items():
-        head, _, part = key.partition(".")
-        if part:
-            keys[head] = {**keys.get(head, {}), part: np.ones(shape)}
-        else:
-            keys[head] = np.ones(shape)
+    keys = problem_of({"keys": case["options"], "shapes": case["shapes"]})
     if "layers" in case:
         keys["layers"] = [ones(**layer) for layer in case["layers"]]
         keys["embedding"] |= {"vocabulary": [*map(str, range(11))]}

@@ -22,6 +22,7 @@ from tests.mechanisms.table import (
     WAYS,
     Keys,
     array_at,
+    as_lists,
     check,
     computed,
     in_columns,
@@ -196,7 +197,7 @@ def test_steps_are_as_in_the_textbook(row: Keys) -> None:
 
 @rows("mechanisms", "names")
 def test_names_of_papers_and_formulas_are_accepted(row: Keys, attn: Attn) -> None:
-    given_ = json.dumps(problem_of(row), default=lambda array: array.tolist()).encode()
+    given_ = json.dumps(as_lists(problem_of(row))).encode()
     for word in row["words"]:
         result = attn("compute", "-", "--gradient", "sum", "--only", word, stdin=given_)
         assert (result.status, result.err) == (0, ""), word
@@ -263,10 +264,9 @@ def test_every_kind_has_a_sample() -> None:
 def test_results_are_read_back_as_their_problem(
     row: Keys, suffix: str, attn: Attn, tmp_path: Path
 ) -> None:
-    keys = json.dumps(problem_of(row), default=lambda array: array.tolist())
-    results = tmp_path / f"results.{suffix}"
-    assert attn("compute", "-", "-o", results, stdin=keys.encode()).status == 0
-    trace, again = computed(json.loads(keys)), attncli.compute(attncli.load(results))
+    keys, results = as_lists(problem_of(row)), tmp_path / f"results.{suffix}"
+    assert attn("compute", "-", "-o", results, stdin=json.dumps(keys).encode()).status == 0
+    trace, again = computed(keys), attncli.compute(attncli.load(results))
     assert [*again.steps] == [*trace.steps]
     for step in trace:
         np.testing.assert_array_equal(again[step.name].value, step.value, step.name)

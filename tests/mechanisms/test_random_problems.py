@@ -13,8 +13,8 @@ import pytest
 import attncli
 from attncli.core.errors import InputError
 from attncli.core.mechanisms.compute import compute
-from tests.conftest import DATA
-from tests.mechanisms.table import OF_KINDS, Keys, exact, inside
+from tests.conftest import DATA, table
+from tests.mechanisms.table import OF_KINDS, Keys, as_lists, exact, inside, problem_of
 from tests.oracles import reference
 
 mp = reference.mp
@@ -28,9 +28,12 @@ error that floats may have, derived from the sizes that were added; None for any
 
 
 def with_arrays(value: Any, dtype: str) -> Any:
-    """Return a value with arrays of a type for its lists, but for a mask."""
+    """Return a value with arrays of a type for its lists, but for those of whole numbers."""
     if isinstance(value, dict):
-        return {k: x if k == "keep" else with_arrays(x, dtype) for k, x in value.items()}
+        whole = ("keep", "ids", "sections")
+        return {k: x if k in whole else with_arrays(x, dtype) for k, x in value.items()}
+    if isinstance(value, list) and isinstance(value[0], dict):
+        return [with_arrays(one, dtype) for one in value]
     return np.array(value, dtype) if isinstance(value, list) else value
 
 
@@ -141,34 +144,38 @@ def test_sparsemax_of_float32_differences_whose_sum_overflows() -> None:
     assert attncli.compute(problem)["weights"].value.tolist() == [[0, 0, 0, 1]]
 
 
-FLOAT32: dict[str, Keys] = {
-    "sparsemax": {"X": [[1, 2], [3, 4]], "normalize": "sparsemax"},
-    "sum": {"X": [[1, 2], [3, 4]], "normalize": "sum"},
-    "cosine": {"X": [[1, 2], [3, 4]], "score": "cosine"},
-    "distance": {"X": [[1, 2], [3, 4]], "score": "distance"},
-    "soft cap, mask": {"X": [[1, 2], [3, 4]], "softcap": 5, "mask": "causal"},
-    "pooling": {"kind": "pooling", "X": [[1, 2], [3, 4]], "u": [1, 2], "b": [1, 2]},
-    "recurrent": {"kind": "recurrent", "X": [[1], [3]], "A": [[1, 2, 1], [0.5, 1, 1]]},
-}
+KNOWN = pytest.mark.xfail(
+    reason="scaled angles are in float64, and so is what follows", strict=True
+)
 
 
-@pytest.mark.parametrize("name", FLOAT32)
-def test_gradients_of_float32_are_float32(name: str) -> None:
-    keys: Keys = {
-        key: np.array(value, np.float32) if isinstance(value, list) else value
-        for key, value in FLOAT32[name].items()
-    }
-    for step in attncli.compute(attncli.Problem(**keys, gradient="sum", learning_rate=0.1)):
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, id=row["name"], marks=[KNOWN] * row["name"].startswith("scaled"))
+        for row in table("mechanisms", "derivatives")
+    ],
+)
+def test_calculations_of_float32_are_float32(row: Keys) -> None:
+    """With their gradients."""
+    keys = with_arrays(as_lists(problem_of(row)), "f4") | {"gradient": "sum", "learning_rate": 0.1}
+    for step in attncli.compute(attncli.Problem(**keys)):
         assert step.array.dtype == np.float32, step.name
+
+
+Q, K, V = np.array([[3, 4], [1, -2.0]]), np.array([[1, 1], [2, 0.5], [0, 3.0]]), [[1.0], [2], [4]]
+
+
+def scaled_by_powers_of_two(of_q: int, of_k: int, score: Any) -> attncli.Trace:
+    """Return the gradient of a problem whose vectors are 2^n times as long: exactly, in floats."""
+    q, k = np.ldexp(Q, of_q), np.ldexp(K, of_k)
+    return attncli.compute(attncli.Problem(Q=q, K=k, V=V, score=score, gradient="sum"))
 
 
 @pytest.mark.parametrize("exponent", [-600, -200, 200, 600])
 def test_gradients_of_a_cosine_are_smaller_where_vectors_are_longer(exponent: int) -> None:
-    """The cosine ignores lengths, so 2^n X has 2^−n of the derivative; by powers of two exactly."""
-    q, k = np.array([[3.0, 4.0], [1.0, -2.0]]), np.array([[1.0, 1.0], [2.0, 0.5], [0.0, 3.0]])
-    keys: Keys = {"V": [[1.0], [2.0], [4.0]], "score": "cosine", "gradient": "sum"}
-    plain = attncli.compute(attncli.Problem(Q=q, K=k, **keys))
-    long = attncli.compute(attncli.Problem(Q=np.ldexp(q, exponent), K=k, **keys))
+    """The cosine ignores lengths, so 2^n X has 2^−n of the derivative."""
+    plain, long = (scaled_by_powers_of_two(n, 0, "cosine") for n in (0, exponent))
     np.testing.assert_array_equal(np.ldexp(long["d_Q"].array, exponent), plain["d_Q"].array)
     np.testing.assert_array_equal(long["d_K"].array, plain["d_K"].array)
     assert plain["d_Q"].array.all()
@@ -177,14 +184,9 @@ def test_gradients_of_a_cosine_are_smaller_where_vectors_are_longer(exponent: in
 @pytest.mark.parametrize("exponent", [-600, 600])
 def test_distances_and_their_gradients_depend_on_the_width_alone(exponent: int) -> None:
     """2^n of all vectors and of the width: the same scores, and 2^−n of the derivatives."""
-    q, k = np.array([[3.0, 4.0], [1.0, -2.0]]), np.array([[1.0, 1.0], [2.0, 0.5], [0.0, 3.0]])
-
-    def trace(n: int) -> attncli.Trace:
-        score = {"name": "distance", "width": 2.0**n}
-        keys: Keys = {"V": [[1.0], [2.0], [4.0]], "score": score, "gradient": "sum"}
-        return attncli.compute(attncli.Problem(Q=np.ldexp(q, n), K=np.ldexp(k, n), **keys))
-
-    plain, large = trace(0), trace(exponent)
+    plain, large = (
+        scaled_by_powers_of_two(n, n, {"name": "distance", "width": 2.0**n}) for n in (0, exponent)
+    )
     np.testing.assert_array_equal(large["scores"].array, plain["scores"].array)
     for name in ("d_Q", "d_K"):
         np.testing.assert_array_equal(np.ldexp(large[name].array, exponent), plain[name].array)
