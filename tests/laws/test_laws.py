@@ -166,34 +166,6 @@ def test_softmax_ignores_a_constant_added_to_a_row(
     np.testing.assert_allclose(moved["weights"].value, plain["weights"].value, WEIGHTS)
 
 
-@given(SEEDS, SIZE, SIZE, st.integers(2, 4), st.integers(1, 2))
-def test_grouped_heads_are_multi_head_with_keys_and_values_repeated(
-    seed: int, n: int, d: int, times: int, kv_heads: int
-) -> None:
-    heads = times * kv_heads
-    q = numbers(seed, n, heads * d)
-    k, v = numbers(seed + 1, n, kv_heads * d), numbers(seed + 2, n, kv_heads * d)
-    grouped = compute({"Q": q, "K": k, "V": v, "heads": heads, "kv_heads": kv_heads})
-    wide = [
-        np.repeat(x.reshape(n, kv_heads, d), times, axis=1).reshape(n, heads * d) for x in (k, v)
-    ]
-    multi = compute({"Q": q, "K": wide[0], "V": wide[1], "heads": heads})
-    np.testing.assert_array_equal(grouped["weights"].value, multi["weights"].value)
-    np.testing.assert_array_equal(grouped.output, multi.output)
-
-
-@given(SEEDS, SIZE, SIZE, SIZE)
-def test_heads_of_a_list_are_heads_cut_from_the_list_side_by_side(
-    seed: int, n: int, d: int, h: int
-) -> None:
-    lists = {f"W_{x}": numbers(seed + i, h + 1, d, 2) for i, x in enumerate("qkv")}
-    cut = {key: np.concatenate(list(w), axis=1) for key, w in lists.items()}
-    keys = {"X": numbers(seed, n, d), "heads": h + 1}
-    listed, sliced = compute(keys | lists), compute(keys | cut)
-    for step in listed:
-        close(sliced[step.name].value, step.value)
-
-
 # Masks.
 
 

@@ -33,20 +33,11 @@ ALLOWED = 1e-9
 
 
 def derivatives(keys: Keys) -> dict[str, Any]:
-    """Return the derivative with regard to every matrix that the loss depends on, by its key."""
-    trace = attncli.compute(attncli.Problem(**keys))
-    inputs = (key for key in trace.problem.matrices() if key.partition(".")[0] not in FIXED)
-    return {key: _value(trace, key) for key in inputs}
-
-
-FIXED = ("mask", "gradient")
-
-
-def _value(trace: attncli.Trace, key: str) -> Any:
-    """Return a derivative; zeros where the loss does not depend on the input."""
-    if f"d_{key}" in trace:
-        return trace[f"d_{key}"].value
-    return np.zeros(np.shape(trace.problem.matrices()[key]))
+    """Return the derivative with regard to every matrix, 0 where the loss does not depend on it."""
+    trace = computed(keys)
+    matrices = trace.problem.matrices()
+    inputs = [key for key in matrices if key.partition(".")[0] not in ("mask", "gradient")]
+    return {k: trace[f"d_{k}"].value if f"d_{k}" in trace else 0 * matrices[k] for k in inputs}
 
 
 PROBLEMS = DATA / "recorded" / "gradient_problems.jsonl"
