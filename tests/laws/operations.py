@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from attncli.core.attention import norms_and_activations, scores
@@ -19,7 +21,7 @@ AXES = ("query", "key", "hidden")
 
 def operand(name: str, *shape: int) -> Step:
     """Return a step of numbers between ½ and 1½, and of 0 and 1 for a mask."""
-    array = np.random.default_rng(len(shape)).uniform(0.5, 1.5, shape)
+    array: Any = np.random.default_rng(len(shape)).uniform(0.5, 1.5, shape)
     array = (array > 0.8) * 1.0 if name == "m" else array
     return Tape().put(name, array, AXES[: len(shape) - 2], key=name)
 

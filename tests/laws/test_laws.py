@@ -89,7 +89,7 @@ def problems(draw: st.DrawFn) -> Keys:
     heads = keys.setdefault("heads", 1)
     n = np.shape(next(keys[key] for key in ("scores", "Q", "X") if key in keys))[-2]
     m = np.shape(next(keys[key] for key in ("K", "V", "memory", "X") if key in keys))[-2]
-    batch = len(keys["X"]) if np.ndim(keys.get("X")) == 3 else 1
+    batch = len(keys["X"]) if np.ndim(keys.get("X", 0)) == 3 else 1
     axis = draw(st.sampled_from(["keys", "keys", "queries"]))
     keys["normalize"] = draw(NORMALIZATIONS) | {"axis": axis}
     keys["mask"] = draw(masks(n, m, batch))

@@ -403,8 +403,10 @@ def in_columns(keys: Keys) -> Keys:
 
 def by_head(keys: Keys) -> Keys:
     """Return the keys with a list of matrices, one per head, for each projection."""
-    counts = dict.fromkeys(("W_q", "W_uq", "W_qr", "W_uk", "W_uv"), keys.get("heads", 1))
-    counts |= dict.fromkeys(("W_k", "W_v"), keys.get("kv_heads", keys.get("heads", 1)))
+    heads: int = keys.get("heads", 1)
+    kv_heads: int = keys.get("kv_heads", heads)
+    counts = dict.fromkeys(("W_q", "W_uq", "W_qr", "W_uk", "W_uv"), heads)
+    counts |= dict.fromkeys(("W_k", "W_v"), kv_heads)
     cut = {k: np.stack(np.split(keys[k], h, 1)) for k, h in counts.items() if k in keys and h > 1}
     return keys | cut
 

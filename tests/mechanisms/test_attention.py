@@ -54,7 +54,7 @@ def test_every_layout_of_heads_batches_and_projections(row: Keys) -> None:
     """The output has a batch axis where there is a batch, the weights a head axis with heads."""
     keys = problem_of(row)
     trace = agrees(keys)
-    is_batch = reference.batches(reference.read(keys)) > 1 or np.ndim(keys.get("X")) == 3
+    is_batch = reference.batches(reference.read(keys)) > 1 or np.ndim(keys.get("X", 0)) == 3
     axes = trace.last.axes
     assert axes == (("batch",) if is_batch else ()) + axes[-2:]
     if keys.get("heads", 1) == 1:

@@ -353,19 +353,24 @@ def test_mixed_types_are_those_of_the_plain_lines(small: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "only", "most"),
+    ("keys", "shapes", "only", "most"),
     [
         # Of 16 heads the context and itself side by side, and a buffer for each thread: not K and
         # V 16 times.
-        ({"Q": (16, 512, 64), "K": (1, 512, 64), "V": (1, 512, 64)}, "context", 3 * SIZE + BUFFERS),
+        (
+            {"heads": 16, "kv_heads": 1},
+            {"Q": (16, 512, 64), "K": (1, 512, 64), "V": (1, 512, 64)},
+            *("context", 3 * SIZE + BUFFERS),
+        ),
         # Of 5,000 tokens the scores alone would take 200 MB.
-        ({"X": (5_000, 8)}, "output", 50e6),
+        ({"mask": "causal"}, {"X": (5_000, 8)}, "output", 50e6),
     ],
     ids=["grouped heads", "square matrix"],
 )
-def test_memory_is_not_that_of_the_plain_lines(keys: Keys, only: str, most: float) -> None:
-    heads = {"heads": 16, "kv_heads": 1} if "Q" in keys else {"mask": "causal"}
-    problem = attncli.Problem(**{key: normal(*shape) for key, shape in keys.items()}, **heads)
+def test_memory_is_not_that_of_the_plain_lines(
+    keys: Keys, shapes: Keys, only: str, most: float
+) -> None:
+    problem = attncli.Problem(**keys | {key: normal(*shape) for key, shape in shapes.items()})
     tracemalloc.start()
     attncli.compute(problem, only=(only,))
     _, peak = tracemalloc.get_traced_memory()

@@ -23,7 +23,7 @@ OPERATIONS = tuple(dict.fromkeys(COUNTED.values()))
 @rows("mechanisms", "counted")
 def test_operations_are_those_of_plain_loops(row: Keys) -> None:
     """Of each step, counted by loops that give the same output."""
-    keys = {"kind": "self", "heads": 1, "kv_heads": 1} | as_lists(problem_of(row))
+    keys: Keys = {"kind": "self", "heads": 1, "kv_heads": 1} | as_lists(problem_of(row))
     result, expected = worked(keys)
     given = {key: part for key, part in keys.items() if key != "parameters"}
     given |= {"score": {"name": keys["score"], **keys.get("parameters", {})}}

@@ -82,7 +82,7 @@ def test_derivative_of_an_operation(name: str) -> None:
     drawn = np.random.default_rng(7).uniform(-1, 1, result.shape)
     weights = np.where(np.isinf(result), 0, drawn)
     upstream = Tape().put("g", weights, operation.trailing)
-    found: dict[Step, Any] = {}
+    found: dict[Step | Operation, Any] = {}
     for operand, derivative in operation.derivative(operation, upstream):
         array = array_of(summed_to_shape(derivative, operand, {}))
         found[operand] = found.get(operand, 0) + array

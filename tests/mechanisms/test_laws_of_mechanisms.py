@@ -148,9 +148,8 @@ def test_row_t_of_decode_is_row_t_of_causal_attention(
 
 def test_keys_that_alibi_leaves_nothing_of_take_no_time() -> None:
     """e^s of a far key is 0 in floats; the numbers are those of the lines."""
-    x = numbers(2, 3000, 4)
-    slopes = {"positions": {"name": "alibi", "slopes": [4, 0.5]}}
-    tiled = attncli.compute(attncli.Problem(X=x, heads=2, **slopes), only="output")
+    x, alibi = numbers(2, 3000, 4), {"name": "alibi", "slopes": [4, 0.5]}
+    tiled = attncli.compute(attncli.Problem(X=x, heads=2, positions=alibi), only="output")
     assert "streamed" in tiled.path
     for row in (0, 1499, 2999):
         near = slice(max(0, row - 400), row + 400)  # e^(−0.5·400) is far below the last digit

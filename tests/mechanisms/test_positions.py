@@ -59,7 +59,7 @@ def test_the_published_sinusoidal_table() -> None:
     np.testing.assert_allclose(trace["positions"].value, published, atol=5e-9)
 
 
-SLOPES = {
+SLOPES: dict[int, list[float]] = {
     1: [-8],
     2: [-4, -8],
     3: [-4, -8, -2],

@@ -23,7 +23,7 @@ from attncli.core.tape.by_hand import CONTEXT, Digits
 from attncli.core.tape.evaluation import evaluate
 from attncli.core.tape.tape import Tape
 from tests.conftest import DATA, SAMPLES, Attn
-from tests.mechanisms.table import Keys, numbers, recorded
+from tests.mechanisms.table import Keys, computed, numbers, recorded
 from tests.oracles import transformer as oracle
 from tests.oracles.rounded import ROUNDED, parts
 from tests.support.moodle_quiz import quiz_of
@@ -151,7 +151,7 @@ def language(**more: Any) -> Keys:
 
 
 def steps_of(keys: Keys) -> dict[str, Any]:
-    trace = attncli.compute(attncli.Problem(**{"kind": "transformer"} | keys))
+    trace = computed(keys if "kind" in keys else {"kind": "transformer", **keys})
     return {step.name: step.value for step in trace}
 
 
