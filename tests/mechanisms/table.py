@@ -43,9 +43,12 @@ def output(keys: Keys, **more: Any) -> Any:
     return computed(keys, **more).output
 
 
+RECORDED = DATA / "recorded"
+
+
 def recorded(file: str) -> list[Keys]:
-    """Return the lines of a file of `tests/data/recorded`."""
-    text = (DATA / "recorded" / f"{file}.jsonl").read_text(encoding="utf-8")
+    """Return the lines of a recorded file."""
+    text = (RECORDED / f"{file}.jsonl").read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
 
