@@ -12,7 +12,7 @@ import sys
 from random import Random
 from typing import Any
 
-from tests.mechanisms.test_transformer_numbers import LINES, reasons, wrong_derivatives
+from tests.mechanisms.test_transformer import LINES, reasons, wrong_derivatives
 
 Keys = dict[str, Any]
 

@@ -1,7 +1,7 @@
 """Every step of random problems of differential attention beside 50 digits.
 
 `python -m benchmarks.surveys.differential 200` tries so many, and prints how many there were; with
-`--record` it writes the problems of tests/mechanisms/test_differential.py.
+`--record` it writes those of the tests.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.surveys.recorded_problems import main
-from tests.mechanisms.test_differential import PROBLEMS, Keys
+from tests.mechanisms.table import RECORDED, Keys
 
 LAMBDAS = ("lambda_q1", "lambda_k1", "lambda_q2", "lambda_k2")
 
@@ -52,4 +52,4 @@ def draw(rng: np.random.Generator) -> Keys:
 
 
 if __name__ == "__main__":
-    main(draw, PROBLEMS)
+    main(draw, RECORDED / "differential_problems.jsonl")

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.mechanisms.test_gradients import ALLOWED, PROBLEMS, Keys, derivatives
+from tests.mechanisms.table import Keys
+from tests.mechanisms.test_gradients import ALLOWED, PROBLEMS, derivatives
 from tests.oracles import gradients as oracle
 from tests.oracles.reference import mp
 

@@ -1,7 +1,7 @@
 """Every step of random problems of kind latent beside 50 digits.
 
 `python -m benchmarks.surveys.latent 200` tries so many, and prints how many there were; with
-`--record` it writes the problems of tests/mechanisms/test_latent.py.
+`--record` it writes those of the tests.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.surveys.recorded_problems import main
-from tests.mechanisms.test_latent import PROBLEMS, Keys, check
+from tests.mechanisms.table import RECORDED, Keys, check
 
 
 def draw(rng: np.random.Generator) -> Keys:
@@ -48,4 +48,4 @@ def draw(rng: np.random.Generator) -> Keys:
 
 
 if __name__ == "__main__":
-    main(draw, PROBLEMS, check)
+    main(draw, RECORDED / "latent_problems.jsonl", check)

@@ -1,7 +1,7 @@
 """Every step of random encoders and decoders beside 50 digits.
 
 `python -m benchmarks.surveys.networks 200` tries so many, and prints how many there were; with
-`--record` it writes the problems of tests/mechanisms/test_networks.py.
+`--record` it writes those of the tests.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.surveys.recorded_problems import main
-from tests.mechanisms.test_networks import PROBLEMS, Keys
-from tests.oracles import networks, reference
+from tests.mechanisms.table import RECORDED, Keys, check
 
 GATES = {"lstm": ("_i", "_f", "_g", "_o"), "gru": ("_z", "_r", "_n"), "rnn": ("",)}
 
@@ -72,4 +71,4 @@ def attention(rng: np.random.Generator, matrix: Any, m: int, d_h: int, d_s: int)
 
 
 if __name__ == "__main__":
-    main(draw, PROBLEMS, lambda trace, keys: reference.check(trace, networks.solve(**keys)))
+    main(draw, RECORDED / "network_problems.jsonl", check)

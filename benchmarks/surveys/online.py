@@ -1,8 +1,7 @@
 """Every step of random problems with softmax by tiles beside 50 digits.
 
 `python -m benchmarks.surveys.online 200` tries so many, and prints the largest distance of the
-output from the untiled one in units of its bound; with `--record` it writes the problems of
-tests/mechanisms/test_online.py.
+output from the untiled one in units of its bound; with `--record` it writes those of the tests.
 """
 
 from __future__ import annotations
@@ -13,7 +12,8 @@ import numpy as np
 
 import attncli
 from benchmarks.surveys.recorded_problems import main
-from tests.mechanisms.test_online import PROBLEMS, Keys, off_by
+from tests.mechanisms.table import RECORDED, Keys
+from tests.mechanisms.test_laws_of_mechanisms import off_by
 from tests.oracles import reference, tiles
 
 
@@ -60,6 +60,6 @@ def check(trace: attncli.Trace, keys: Keys) -> None:
 
 
 if __name__ == "__main__":
-    main(draw, PROBLEMS, check)
+    main(draw, RECORDED / "online_problems.jsonl", check)
     if max(furthest):
         print(f"from the untiled output at most {max(furthest):.2f} of the bound")

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.mechanisms.test_positions import EXPRESSIONS, LINES, Keys, worst
+from tests.mechanisms.table import EXPRESSIONS, RECORDED, Keys
+from tests.mechanisms.test_positions import worst
 
 
 def draw(rng: np.random.Generator, share_of_cross: float = 0.3) -> Keys:
@@ -99,7 +100,7 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--record"]:
         of_kinds = (draw, draw_scaled)
         lines = [json.dumps(f(np.random.default_rng(seed))) for f in of_kinds for seed in range(24)]
-        LINES.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        (RECORDED / "position_problems.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     else:
         count = int(sys.argv[1])
         for one in (draw, draw_scaled):

@@ -16,7 +16,8 @@ import attncli
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.normalizers import NORMALIZERS
 from attncli.core.attention.scores import SCORES
-from tests.mechanisms.test_attention_by_tiles import LINES, Keys, Numbers, outcome
+from tests.mechanisms.table import Keys
+from tests.mechanisms.test_attention_by_tiles import LINES, Numbers, outcome
 
 
 class Maker:

@@ -16,20 +16,16 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.core.explaining.exact import DECIMALS_WARNING, Exact
+from attncli.core.explaining.exact import Exact
 from attncli.core.mechanisms.trace import Trace
 from tests.conftest import ROOT, SAMPLES, TYPICAL_SAMPLES, Attn, cases
+from tests.mechanisms.table import Keys, rows
 from tests.oracles.worked import value_of
 
 
 def exact_of(**keys: Any) -> tuple[Trace, Exact]:
     trace = attncli.compute(attncli.Problem(**keys))
     return trace, Exact(trace)
-
-
-def closed(step: str, **keys: Any) -> Any:
-    trace, exact = exact_of(**keys)
-    return exact.texts(trace[step])
 
 
 def assert_near(trace: Trace, exact: Exact, tolerance: float = 1e-12) -> int:
@@ -56,7 +52,15 @@ def assert_near(trace: Trace, exact: Exact, tolerance: float = 1e-12) -> int:
     return count
 
 
-@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
+SLOW = ("transformer_training.yaml", "recurrent_state.yaml")
+"""Samples that take sympy seconds."""
+
+
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(p, marks=[pytest.mark.whole] * (p.name in SLOW)) for p in TYPICAL_SAMPLES],
+    ids=lambda path: path.name,
+)
 def test_closed_forms_of_samples_are_their_floats(path: Path) -> None:
     problems = attncli.load_all(path)
     if problems[0].kind == "recurrent":  # its three states take sympy seconds
@@ -66,35 +70,13 @@ def test_closed_forms_of_samples_are_their_floats(path: Path) -> None:
         assert assert_near(trace, Exact(trace)) > 4
 
 
-def test_weights_and_scaled_scores_as_a_person_writes_them() -> None:
-    x = [[1, 3, 2], [1, 1, 3], [1, 2, 1]]
-    assert closed("weights", X=x, score="dot")[1] == [
-        "e^10/(e^6 + e^10 + e^11)",
-        "e^11/(e^6 + e^10 + e^11)",
-        "e^6/(e^6 + e^10 + e^11)",
-    ]
-    assert closed("scaled", X=x)[1] == ["10√3/3", "11√3/3", "2√3"]
-    # Whatever the weights, they sum to 1, and the first feature of every word is 1.
-    assert [row[0] for row in closed("output", X=x)] == ["1", "1", "1"]
-
-
-def test_sparsemax_and_hardmax() -> None:
-    keys: dict[str, Any] = {"scores": [["1", "1/2", "-1"]], "V": [[1], [2], [3]]}
-    assert closed("weights", **keys, normalize="sparsemax") == [["3/4", "1/4", "0"]]
-    assert closed("weights", **keys, normalize="hardmax") == [["1", "0", "0"]]
-
-
-def test_a_tie_is_one_in_exact_numbers() -> None:
-    """√8 and 2√2 are one number, whatever their floats are; the first of the two is the largest."""
-    row = ["sqrt(6)/sqrt(3)*sqrt(2)*sqrt(2)", "sqrt(8)", "0"]
-    assert closed("weights", scores=[row], V=[[1], [2], [3]], normalize="hardmax") == [
-        ["1", "0", "0"]
-    ]
-
-
-@cases("exact", "numbers_are_those_that_were_written")
-def test_numbers_are_those_that_were_written(written: Any, text: str) -> None:
-    assert closed("V", scores=[[1]], V=[[written]]) == [[text]]
+@rows("exact", "closed_forms")
+def test_closed_forms_are_as_a_person_writes_them(row: Keys) -> None:
+    trace, exact = exact_of(**row["keys"])
+    texts = exact.texts(trace[row["step"]])
+    assert row["texts"] == (
+        texts[row["row"]] if "row" in row else [line[row["column"]] for line in texts]
+    )
 
 
 def test_numbers_from_every_kind_of_file(tmp_path: Path) -> None:
@@ -124,13 +106,6 @@ def test_axes_are_where_they_stand() -> None:
     assert_near(*exact_of(X=x, bias=bias, mask="causal"))
 
 
-@cases("exact", "numbers_of_options_are_exact")
-def test_numbers_of_options_are_exact(options: dict[str, Any], step: str, text: str) -> None:
-    score = {"scores": [[2]], "V": [[1]]} if "scale" not in options else {"X": [[1, 1]]}
-    (found,) = closed(step, **score, **options)[0]
-    assert found == text
-
-
 INTEGERS = st.integers(-3, 3)
 
 
@@ -152,7 +127,7 @@ SCORES: list[Any] = [
 
 @pytest.mark.parametrize("score", SCORES, ids=lambda s: s if isinstance(s, str) else s["name"])
 @pytest.mark.parametrize("normalize", ["softmax", "hardmax", "sparsemax", "none"])
-@settings(max_examples=2, deadline=None)
+@settings(max_examples=1 + settings().max_examples // 10)  # each takes long
 @given(x=matrices(2, 2), memory=matrices(3, 2))
 def test_exact_is_float_on_random_problems(
     score: Any, normalize: str, x: list[list[int]], memory: list[list[int]]
@@ -169,22 +144,13 @@ def test_exact_is_float_on_random_problems(
     assert assert_near(trace, exact) > 10
 
 
-@settings(max_examples=20, deadline=None)
 @given(scores=st.lists(st.lists(st.integers(1, 9), min_size=3, max_size=3), min_size=1, max_size=3))
 def test_exact_division_by_the_sum(scores: list[list[int]]) -> None:
     trace, exact = exact_of(scores=scores, V=[[1], [2], [4]], normalize="sum")
     assert_near(trace, exact)
 
 
-def test_decimals_are_said_to_be_fractions() -> None:
-    trace, exact = exact_of(X=[["0.5", "1/3"]])
-    exact.texts(trace["Q"])
-    assert list(exact.warnings()) == [DECIMALS_WARNING]
-    trace, exact = exact_of(X=[["1/2", "2.0"]])
-    exact.texts(trace["output"])
-    assert list(exact.warnings()) == []
-
-
+@pytest.mark.whole
 def test_what_is_too_long_is_left_out_and_named() -> None:
     trace = attncli.compute(attncli.load(SAMPLES / "recurrent.yaml"))
     exact = Exact(trace)
@@ -201,7 +167,7 @@ def test_what_is_too_long_is_left_out_and_named() -> None:
     ids=["scores", "scale", "temperature", "bias", "base", "power"],
 )
 def test_powers_of_very_many_digits_are_left_out(
-    keys: dict[str, Any], left_out: str, kept: str, attn: Attn
+    keys: Keys, left_out: str, kept: str, attn: Attn
 ) -> None:
     text = json.dumps(keys).encode()
     record = json.loads(attn("compute", "-", "--exact", "-f", "json", stdin=text).out)
@@ -211,66 +177,10 @@ def test_powers_of_very_many_digits_are_left_out(
     assert any("are too long to be read, and left out" in one for one in record["warnings"])
 
 
-def test_powers_of_many_digits_are_kept() -> None:
-    assert closed("output", X=[[50, 20], [30, 90]], score="dot")[1][0] == (
-        "(50 + 30·e^5700)/(1 + e^5700)"
-    )
-
-
-def test_json_has_both(attn: Attn) -> None:
+def test_json_with_closed_forms_is_read_back_as_it_is(attn: Attn) -> None:
     result = attn("compute", "sample_inputs/i_am_good.yaml", "--exact", "-f", "json")
-    assert (result.status, result.err) == (0, "")
-    weights = json.loads(result.out)["steps"]["weights"]
-    assert weights["exact"][1][0] == "e^10/(e^6 + e^10 + e^11)"
-    assert weights["value"][1][0] == pytest.approx(0.2676231541498624, rel=1e-15)
     again = attn("compute", "-", "--exact", "-f", "json", stdin=result.out.encode())
-    assert again.out == result.out
-
-
-def test_lines_have_both(attn: Attn) -> None:
-    result = attn("compute", "sample_inputs/i_am_good.yaml", "--exact", "--only", "weights")
-    assert "weights[am, I] = e^10/(e^6 + e^10 + e^11) = 0.2676\n" in result.out
-    result = attn("explain", "sample_inputs/i_am_good.yaml", "weights[am, I]", "--exact")
-    assert result.out.endswith("82304.0363 = e^10/(e^6 + e^10 + e^11) = 0.2676\n")
-    result = attn("explain", "sample_inputs/i_am_good.yaml", "exp[am, I]", "--exact")
-    assert result.out.endswith("e^scores[am, I] = e^10 = 22026.4658\n")  # e^10 once
-
-
-def test_decimals_warn_on_the_command_line(attn: Attn) -> None:
-    result = attn("compute", "sample_inputs/score_distance.yaml", "--exact", "--only", "exp")
-    assert result.err == f"warning: {DECIMALS_WARNING}\n"
-
-
-def instead_of_sympy(folder: Path) -> dict[str, str]:
-    """Return variables with which a module in a folder is imported in place of sympy."""
-    return {"PYTHONPATH": os.pathsep.join(str(path) for path in (folder, ROOT))}
-
-
-@pytest.mark.parametrize("command", [["compute"], ["explain", "scores[1, 1]"]])
-def test_without_sympy_the_way_to_get_it_is_told(
-    command: list[str], attn_process: Attn, tmp_path: Path
-) -> None:
-    (tmp_path / "sympy.py").write_text("raise ImportError('not here')\n")
-    arguments = [command[0], "sample_inputs/i_am_good.yaml", *command[1:], "--exact"]
-    result = attn_process(*arguments, env=instead_of_sympy(tmp_path))
-    assert (result.status, result.out) == (2, "")
-    assert result.err == (
-        "exact results need sympy, which is not installed\n"
-        "  pip install sympy, or with pipx: pipx inject attncli sympy\n"
-    )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--round-steps", "2"], "exact results are not rounded"),
-        (["-f", "csv"], "--exact is not for csv files"),
-    ],
-)
-def test_what_cannot_be_exact(arguments: list[str], message: str, attn: Attn) -> None:
-    result = attn("compute", "sample_inputs/i_am_good.yaml", "--exact", *arguments)
-    assert (result.status, result.out) == (2, "")
-    assert message in result.err
+    assert (again.status, again.out) == (0, result.out)
 
 
 def test_a_large_problem_is_refused_at_once(attn: Attn, tmp_path: Path) -> None:
@@ -281,17 +191,19 @@ def test_a_large_problem_is_refused_at_once(attn: Attn, tmp_path: Path) -> None:
     assert "exact results are for at most 2000" in result.err
 
 
-def test_sympy_is_imported_for_exact_numbers_only(attn_process: Attn, tmp_path: Path) -> None:
-    (tmp_path / "sympy.py").write_text("raise SystemExit(3)\n")
-    for arguments in (["compute"], ["explain", "scores[1, 1]"]):
-        command = [arguments[0], "sample_inputs/i_am_good.yaml", *arguments[1:]]
-        assert attn_process(*command, env=instead_of_sympy(tmp_path)).status == 0
-    assert attn_process(*command, "--exact", env=instead_of_sympy(tmp_path)).status == 3
-
-
-def test_a_closed_form_that_is_written_already_is_not_written_twice(
-    attn: Attn, tmp_path: Path
+@pytest.mark.whole
+@pytest.mark.parametrize("command", [["compute"], ["explain", "scores[1, 1]"]])
+def test_sympy_is_imported_for_exact_numbers_only(
+    command: list[str], attn_process: Attn, tmp_path: Path
 ) -> None:
-    (tmp_path / "p.yaml").write_text("{scores: [[4, -2]], V: [[1], [2]]}")
-    out = attn("explain", tmp_path / "p.yaml", "exp[1, 1]", "--deep", "--exact").out
-    assert "exp[1, 1] = e^scores[1, 1] = e^4 = 54.5982\n" in out
+    """And where it is not there, the way to get it is told."""
+    (tmp_path / "sympy.py").write_text("raise ImportError('not here')\n")
+    path = {"PYTHONPATH": os.pathsep.join(map(str, (tmp_path, ROOT)))}
+    arguments = [command[0], "sample_inputs/i_am_good.yaml", *command[1:]]
+    assert attn_process(*arguments, env=path).status == 0
+    result = attn_process(*arguments, "--exact", env=path)
+    assert (result.status, result.out) == (2, "")
+    assert result.err == (
+        "exact results need sympy, which is not installed\n"
+        "  pip install sympy, or with pipx: pipx inject attncli sympy\n"
+    )

@@ -6,19 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, reject, settings
+from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
 import attncli
-from attncli.core.attention.normalizers import NORMALIZERS
-from attncli.core.attention.scores import SCORES
-from tests.mechanisms.test_attention import HEAD_CASES, PROJECTED, SEVERAL
+from tests.mechanisms.table import in_columns, problem_of
+from tests.mechanisms.test_attention import LAYOUTS, NORMALIZED, SCORED
 from tests.oracles import reference
 from tests.support.bounds import of_mixed, share_of_bound
 
 Keys = dict[str, Any]
 
-law = settings(max_examples=25, deadline=None, derandomize=True)
 SEEDS = st.integers(0, 2**32 - 1)
 SIZE = st.integers(1, 4)
 
@@ -57,33 +55,6 @@ def close(found: Any, expected: Any, relative: float = 1e-12) -> None:
 
 
 @st.composite
-def score_functions(draw: st.DrawFn, d_q: int, d_k: int) -> Keys:
-    """Any score function that takes queries and keys of these sizes, with its parameters."""
-    names = [name for name, row in SCORES.items() if d_q == d_k or not row.same_size]
-    name = draw(st.sampled_from(names))
-    hidden, seed = draw(SIZE), draw(SEEDS)
-    shapes = {"d_q": d_q, "d_k": d_k, "hidden": hidden, "d_q + d_k": d_q + d_k}
-    score: Keys = {"name": name}
-    for number, parameter in enumerate(SCORES[name].parameters):
-        if parameter.required or draw(st.booleans()):
-            shape = tuple(shapes[letter] for letter in parameter.shape)
-            value = numbers(seed + number, *shape)
-            score[parameter.name] = value if shape else abs(float(value))
-    return score
-
-
-@st.composite
-def normalizations(draw: st.DrawFn) -> Keys:
-    """Any normaliser, base and axis, at a temperature that keeps e^s within a float."""
-    settings_: Keys = {"name": draw(st.sampled_from(sorted(NORMALIZERS)))}
-    if settings_["name"] != "sum":
-        settings_["temperature"] = draw(st.sampled_from([1, 0.5, 2, 3]))
-    settings_["base"] = draw(st.sampled_from(["e", 2, 3, 10]))
-    settings_["axis"] = draw(st.sampled_from(["keys", "keys", "queries"]))
-    return settings_
-
-
-@st.composite
 def masks(draw: st.DrawFn, n: int, m: int, batch: int) -> Keys:
     """Any forms together."""
     mask: Keys = {}
@@ -106,76 +77,33 @@ def masks(draw: st.DrawFn, n: int, m: int, batch: int) -> Keys:
     return mask
 
 
+ROWS = [row for row in (*LAYOUTS.values(), *SCORED) if "past.K" not in row.get("shapes", {})]
+NORMALIZATIONS = st.sampled_from([row for row in NORMALIZED if "sink" not in row])
+
+
 @st.composite
 def problems(draw: st.DrawFn) -> Keys:
-    """A problem of any layout with any score function, mask, normaliser and extras."""
-    n, m, d_q, d_v, batch, kv_heads = (draw(SIZE) for _ in range(6))
-    batch = min(batch, 3)
-    kv_heads = min(kv_heads, 2)
-    heads = kv_heads * draw(st.sampled_from([1, 1, 2]))
-    d_k = draw(st.sampled_from([d_q, d_q, 2]))
-    seed = draw(SEEDS)
-    layout = draw(st.sampled_from(["cut", "stacked", "X", "cross", "scores"]))
-    is_batch = batch > 1
-    lead = (batch,) if is_batch else ()
-    per_head = (heads,) if heads > 1 else ()
-    per_kv = (kv_heads,) if heads > 1 else ()
-    keys: Keys = {"heads": heads, "kv_heads": kv_heads}
-    if layout == "stacked":
-        keys["Q"] = numbers(seed, *lead, *per_head, n, d_q)
-        keys["K"] = numbers(seed + 1, *lead, *per_kv, m, d_k)
-        keys["V"] = numbers(seed + 2, *lead, *per_kv, m, d_v)
-    elif layout == "cut":
-        batch, is_batch, lead = 1, False, ()
-        keys["Q"] = numbers(seed, n, heads * d_q)
-        keys["K"] = numbers(seed + 1, m, kv_heads * d_k)
-        keys["V"] = numbers(seed + 2, m, kv_heads * d_v)
-    elif layout == "scores":
-        keys["scores"] = numbers(seed, *lead, *per_head, n, m)
-        keys["V"] = numbers(seed + 2, m, kv_heads * d_v)
-    else:
-        d, e = draw(SIZE), draw(SIZE)
-        keys["X"] = numbers(seed, *lead, n, d)
-        if layout == "cross":
-            keys |= {"kind": "cross", "memory": numbers(seed + 9, *lead, m, e)}
-        else:
-            m, e = n, d
-        of_head = heads > 1 and draw(st.booleans())
-        keys["W_q"] = numbers(seed + 1, *(heads, d, d_q) if of_head else (d, heads * d_q))
-        keys["W_k"] = numbers(seed + 2, *(kv_heads, e, d_k) if of_head else (e, kv_heads * d_k))
-        keys["W_v"] = numbers(seed + 3, e, kv_heads * d_v)
-        if draw(st.booleans()):
-            keys["b_q"] = numbers(seed + 4, heads * d_q)
-            keys["b_v"] = numbers(seed + 5, kv_heads * d_v)
-    if layout != "scores":
-        keys["score"] = draw(score_functions(d_q, d_k))
-        keys |= draw(st.sampled_from([{}, {}, {"scale": "1/d_k"}, {"scale": "1/sqrt(n*m)"}]))
-    keys["normalize"] = draw(normalizations())
+    """A problem of any layout or score function with any mask, normaliser and extras."""
+    keys = problem_of(draw(st.sampled_from(ROWS)), draw(SEEDS))
+    keys.pop("bias", None)
+    heads = keys.setdefault("heads", 1)
+    n = np.shape(next(keys[key] for key in ("scores", "Q", "X") if key in keys))[-2]
+    m = np.shape(next(keys[key] for key in ("K", "V", "memory", "X") if key in keys))[-2]
+    batch = len(keys["X"]) if np.ndim(keys.get("X", 0)) == 3 else 1
+    axis = draw(st.sampled_from(["keys", "keys", "queries"]))
+    keys["normalize"] = draw(NORMALIZATIONS) | {"axis": axis}
     keys["mask"] = draw(masks(n, m, batch))
-    return keys | draw(extras(n, m, heads, d_v, batch, seed))
-
-
-@st.composite
-def extras(draw: st.DrawFn, n: int, m: int, heads: int, d_v: int, batch: int, seed: int) -> Keys:
-    """A softcap, a bias with −∞, an output projection, or none of them."""
-    keys: Keys = {}
+    if "scores" not in keys and "score" not in keys:
+        keys |= draw(st.sampled_from([{}, {}, {"scale": "1/d_k"}, {"scale": "1/sqrt(n*m)"}]))
     if draw(st.integers(0, 3)) == 0:
         keys["softcap"] = draw(st.sampled_from([0.5, 2, 30]))
     if draw(st.integers(0, 2)) == 0:
-        per_head: tuple[int, ...] = (heads,) if heads > 1 and draw(st.booleans()) else ()
-        if per_head and batch == heads:
-            per_head = (1, heads)  # three axes could be those of the batch
-        bias = numbers(seed + 6, *per_head, draw(st.sampled_from([n, 1])), m)
-        bias[bias < -2] = -np.inf
-        keys["bias"] = bias
-    if draw(st.integers(0, 2)) == 0:
-        keys["W_o"] = numbers(seed + 7, heads * d_v, 2)
-        if draw(st.booleans()):
-            keys["b_o"] = numbers(seed + 8, 2)
+        lead = (1, heads) if heads > 1 and draw(st.booleans()) else ()
+        bias = numbers(draw(SEEDS), *lead, draw(st.sampled_from([n, 1])), m)
+        keys["bias"] = np.where(bias < -2, -np.inf, bias)
     return keys
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
 @given(problems())
 def test_any_problem_is_as_in_exact_arithmetic(keys: Keys) -> None:
     """Every step, near enough to 50 digits; a choice among ties may fall otherwise."""
@@ -193,35 +121,6 @@ def test_any_problem_is_as_in_exact_arithmetic(keys: Keys) -> None:
 # One mechanism equals another.
 
 
-@law
-@given(SEEDS, SIZE, SIZE, SIZE)
-def test_one_head_with_identity_output_is_a_single_head(seed: int, n: int, d: int, v: int) -> None:
-    keys = {"X": numbers(seed, n, d), "W_v": numbers(seed + 1, d, v)}
-    single, one = compute(keys), compute(keys, heads=1, W_o=np.eye(v))
-    np.testing.assert_array_equal(one.output, single.output)
-    np.testing.assert_array_equal(one["context"].value, single.output)
-
-
-@law
-@given(SEEDS, SIZE, SIZE, SIZE)
-def test_scaled_dot_times_root_d_k_is_dot(seed: int, n: int, m: int, d: int) -> None:
-    keys = {"Q": numbers(seed, n, d), "K": numbers(seed + 1, m, d), "V": np.eye(m)}
-    scaled, plain = compute(keys, score="scaled_dot"), compute(keys, score="dot")
-    last = scaled["scaled"] if d > 1 else scaled["scores"]
-    close(last.value * np.sqrt(d), plain["scores"].value, 1e-15)
-    again = compute(keys, score="dot", scale="1/sqrt(d_k)")
-    np.testing.assert_array_equal(again.output, scaled.output)
-
-
-@law
-@given(SEEDS, SIZE, SIZE, SIZE)
-def test_general_with_identity_is_dot(seed: int, n: int, m: int, d: int) -> None:
-    keys = {"Q": numbers(seed, n, d), "K": numbers(seed + 1, m, d), "V": np.eye(m)}
-    trace = compute(keys, score={"name": "general", "W": np.eye(d)})
-    np.testing.assert_array_equal(trace["scores"].value, compute(keys, score="dot")["scores"].value)
-
-
-@law
 @given(SEEDS, SIZE, SIZE, SIZE, st.booleans())
 def test_concat_with_w_beside_u_is_additive(seed: int, d: int, e: int, h: int, b: bool) -> None:
     keys = {"Q": numbers(seed, 3, d), "K": numbers(seed + 1, 2, e), "V": np.eye(2)}
@@ -234,7 +133,6 @@ def test_concat_with_w_beside_u_is_additive(seed: int, d: int, e: int, h: int, b
         close(concat[step.name].value, step.value)
 
 
-@law
 @given(SEEDS, SIZE, SIZE, st.floats(1e-3, 1e3), st.floats(1e-3, 1e3))
 def test_cosine_ignores_the_length_of_a_vector(
     seed: int, n: int, d: int, of_q: float, of_k: float
@@ -255,8 +153,7 @@ def test_cosine_ignores_even_an_extreme_length(of_q: float) -> None:
     np.testing.assert_allclose(trace["scores"].value, [[0.6], [0.8]], rtol=1e-14)
 
 
-@law
-@given(SEEDS, SIZE, SIZE, st.integers(-(2**20), 2**20), normalizations())
+@given(SEEDS, SIZE, SIZE, st.integers(-(2**20), 2**20), NORMALIZATIONS)
 def test_softmax_ignores_a_constant_added_to_a_row(
     seed: int, n: int, m: int, added: int, how: Keys
 ) -> None:
@@ -269,49 +166,9 @@ def test_softmax_ignores_a_constant_added_to_a_row(
     np.testing.assert_allclose(moved["weights"].value, plain["weights"].value, WEIGHTS)
 
 
-@law
-@given(SEEDS, SIZE, SIZE, st.integers(2, 4))
-def test_grouped_heads_in_groups_of_one_are_multi_head(seed: int, n: int, d: int, h: int) -> None:
-    keys = {"X": numbers(seed, n, h * d), "heads": h, "W_k": numbers(seed + 1, h * d, h * d)}
-    multi, grouped = compute(keys), compute(keys, kv_heads=h)
-    for step in multi:
-        np.testing.assert_array_equal(grouped[step.name].value, step.value)
-
-
-@law
-@given(SEEDS, SIZE, SIZE, st.integers(2, 4), st.integers(1, 2))
-def test_grouped_heads_are_multi_head_with_keys_and_values_repeated(
-    seed: int, n: int, d: int, times: int, kv_heads: int
-) -> None:
-    heads = times * kv_heads
-    q = numbers(seed, n, heads * d)
-    k, v = numbers(seed + 1, n, kv_heads * d), numbers(seed + 2, n, kv_heads * d)
-    grouped = compute({"Q": q, "K": k, "V": v, "heads": heads, "kv_heads": kv_heads})
-    wide = [
-        np.repeat(x.reshape(n, kv_heads, d), times, axis=1).reshape(n, heads * d) for x in (k, v)
-    ]
-    multi = compute({"Q": q, "K": wide[0], "V": wide[1], "heads": heads})
-    np.testing.assert_array_equal(grouped["weights"].value, multi["weights"].value)
-    np.testing.assert_array_equal(grouped.output, multi.output)
-
-
-@law
-@given(SEEDS, SIZE, SIZE, SIZE)
-def test_heads_of_a_list_are_heads_cut_from_the_list_side_by_side(
-    seed: int, n: int, d: int, h: int
-) -> None:
-    lists = {f"W_{x}": numbers(seed + i, h + 1, d, 2) for i, x in enumerate("qkv")}
-    cut = {key: np.concatenate(list(w), axis=1) for key, w in lists.items()}
-    keys = {"X": numbers(seed, n, d), "heads": h + 1}
-    listed, sliced = compute(keys | lists), compute(keys | cut)
-    for step in listed:
-        close(sliced[step.name].value, step.value)
-
-
 # Masks.
 
 
-@law
 @given(SEEDS, SIZE, SIZE)
 def test_last_causal_row_is_the_unmasked_one(seed: int, n: int, d: int) -> None:
     keys = {"X": numbers(seed, n, d)}
@@ -321,7 +178,6 @@ def test_last_causal_row_is_the_unmasked_one(seed: int, n: int, d: int) -> None:
     np.testing.assert_array_equal(causal["weights"].value[0], np.eye(n)[0])
 
 
-@law
 @given(SEEDS, SIZE, SIZE)
 def test_causal_rows_are_those_of_the_shorter_sentence(seed: int, n: int, d: int) -> None:
     """What comes later changes nothing of what came before."""
@@ -333,7 +189,6 @@ def test_causal_rows_are_those_of_the_shorter_sentence(seed: int, n: int, d: int
         assert (np.abs(part - whole.output[:length]) <= allowed[:length]).all()
 
 
-@law
 @given(SEEDS, SIZE, SIZE, st.integers(0, 3))
 def test_cached_keys_with_an_offset_are_the_last_rows_of_all(
     seed: int, new: int, d: int, cached: int
@@ -347,25 +202,6 @@ def test_cached_keys_with_an_offset_are_the_last_rows_of_all(
         assert (np.abs(output - whole.output[cached:]) <= of_mixed(whole)[0, 0, cached:]).all()
 
 
-@law
-@given(SEEDS, st.integers(2, 5), SIZE, st.integers(0, 3))
-def test_masks_of_different_forms_are_the_same_matrix(seed: int, n: int, d: int, left: int) -> None:
-    i, j = np.indices((n, n))
-    band = (j <= i) & (j >= i - left)
-    written: list[Any] = [
-        {"window": [left, 0]},
-        {"causal": True, "window": [left, -1]},
-        {"keep": band.astype(int)},
-        {"block": (~band).astype(int)},
-    ]
-    keys = {"X": numbers(seed, n, d)}
-    outputs = [compute(keys, mask=mask).output for mask in written]
-    outputs.append(compute(keys, bias=np.where(band, 0, -np.inf)).output)
-    for output in outputs:
-        np.testing.assert_array_equal(output, outputs[0])
-
-
-@law
 @given(SEEDS, SIZE, SIZE, st.integers(1, 4))
 def test_padding_of_given_length_is_as_if_it_were_not_there(
     seed: int, n: int, real: int, padding: int
@@ -378,7 +214,6 @@ def test_padding_of_given_length_is_as_if_it_were_not_there(
     assert share_of_bound(padded, short) <= 1
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
 @given(problems())
 def test_blocked_weights_are_exactly_zero(keys: Keys) -> None:
     trace = compute(keys)
@@ -388,7 +223,6 @@ def test_blocked_weights_are_exactly_zero(keys: Keys) -> None:
     assert (weights[blocked] == 0).all()
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
 @given(problems())
 def test_weights_sum_to_one_unless_all_are_blocked(keys: Keys) -> None:
     """Along the axis asked for; with all blocked they are 0, and a warning says so."""
@@ -404,22 +238,6 @@ def test_weights_sum_to_one_unless_all_are_blocked(keys: Keys) -> None:
 
 # Conventions and orders.
 
-SWAPPED = ("X", "memory", "W_q", "W_k", "W_v", "W_o", "Q", "K", "V", "scores", "bias")
-
-
-def in_columns(keys: Keys) -> Keys:
-    """Return the problem with tokens in columns: matrices transposed, but parameters and W_c."""
-    swapped = {k: np.swapaxes(x, -1, -2) if k in SWAPPED else x for k, x in keys.items()}
-    mask = swapped.get("mask")
-    if isinstance(mask, dict):
-        swapped["mask"] = {
-            form: np.swapaxes(part, -1, -2) if form in ("keep", "block") else part
-            for form, part in mask.items()
-        }
-    elif mask is not None and not isinstance(mask, str):
-        swapped["mask"] = np.swapaxes(mask, -1, -2)
-    return swapped | {"tokens_as": "columns"}
-
 
 def assert_columns_are_rows_transposed(keys: Keys) -> None:
     rows, columns = compute(keys), compute(in_columns(keys))
@@ -428,42 +246,29 @@ def assert_columns_are_rows_transposed(keys: Keys) -> None:
         other = columns[step.name]
         first = 2 if step.name == "hidden" else 1
         turned = np.swapaxes(step.value, -first - 1, -first)
-        np.testing.assert_array_equal(other.value, turned, err_msg=step.name)
+        np.testing.assert_allclose(other.value, turned, 1e-13, 1e-13, err_msg=step.name)
         axes = list(step.axes)
         axes[-first - 1], axes[-first] = axes[-first], axes[-first - 1]
         assert list(other.axes) == axes
     assert len(columns.warnings) == len(rows.warnings)
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
 @given(problems())
 def test_columns_are_rows_transposed_in_every_step(keys: Keys) -> None:
     assume("scores" not in keys)
     assert_columns_are_rows_transposed(keys)
 
 
-LAYOUTS = HEAD_CASES | SEVERAL | PROJECTED
-STACKED = {name: keys for name, keys in PROJECTED.items() if np.ndim(keys.get("b_q", 0)) == 2}
-TURNED = {name: keys for name, keys in LAYOUTS.items() if name not in STACKED}
+@pytest.mark.parametrize("row", LAYOUTS.values(), ids=list(LAYOUTS))
+def test_columns_are_rows_transposed_in_every_layout(row: Keys) -> None:
+    """Known scores are transposed, too; a list of bias vectors stays as it is."""
+    assert_columns_are_rows_transposed(problem_of(row))
 
 
-@pytest.mark.parametrize("keys", TURNED.values(), ids=list(TURNED))
-def test_columns_are_rows_transposed_in_every_layout(keys: Keys) -> None:
-    """Known scores are transposed, too."""
-    assert_columns_are_rows_transposed(keys)
-
-
-@pytest.mark.parametrize("size", [2, 3])
-def test_columns_leave_a_list_of_bias_vectors_as_it_is(size: int) -> None:
-    keys = {"X": numbers(1, 3, 2 * size), "heads": 2}
-    assert_columns_are_rows_transposed(keys | {"b_q": numbers(2, 2, size)})
-
-
-@settings(max_examples=30, deadline=None, derandomize=True)
 @given(problems(), SEEDS)
 def test_order_of_keys_and_values_changes_nothing(keys: Keys, seed: int) -> None:
     """Permuted together, with everything that stands beside them; positions have no part in it."""
-    assume("V" in keys and keys["normalize"]["name"] != "hardmax")
+    assume({"K", "scores"} & {*keys} and keys["normalize"]["name"] != "hardmax")
     m = np.shape(keys["V"])[-2]
     order = np.random.default_rng(seed).permutation(m)
     mask = {form: part for form, part in keys["mask"].items() if form in ("keep", "block")}
@@ -476,7 +281,6 @@ def test_order_of_keys_and_values_changes_nothing(keys: Keys, seed: int) -> None
     close(compute(moved).output, compute(keys).output)
 
 
-@law
 @given(problems(), SEEDS)
 def test_order_of_queries_is_the_order_of_outputs(keys: Keys, seed: int) -> None:
     assume("Q" in keys and keys["normalize"]["name"] != "hardmax")
@@ -486,9 +290,9 @@ def test_order_of_queries_is_the_order_of_outputs(keys: Keys, seed: int) -> None
     close(moved.output, np.take(compute(keys).output, order, axis=-2))
 
 
-@law
 @given(problems())
 def test_elements_of_a_batch_know_nothing_of_each_other(keys: Keys) -> None:
+    assume(not {"X", "Q"} <= {*keys})  # whose first axis is that of heads
     names = [k for k in ("X", "memory", "Q", "K", "V", "scores") if k in keys]
     extra = 4 if keys["heads"] > 1 and "X" not in keys else 3
     batched = [name for name in names if np.ndim(keys[name]) == extra]
@@ -498,5 +302,5 @@ def test_elements_of_a_batch_know_nothing_of_each_other(keys: Keys) -> None:
         one = keys | {name: keys[name][b] for name in batched}
         lengths = keys["mask"].get("lengths")
         if isinstance(lengths, list):
-            one["mask"] = keys["mask"] | {"lengths": lengths[b]}
+            one["mask"] = keys["mask"] | {"lengths": lengths[b % len(lengths)]}
         close(compute(one).output, whole[b])

@@ -2,100 +2,43 @@
 
 from __future__ import annotations
 
-import csv
-import json
-import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import attncli
-from attncli.core.mechanisms.counts import COLUMNS, COUNTED, CountedArray, count
+from attncli.core.mechanisms.counts import COUNTED, CountedArray, count
 from attncli.printing.counts import lines
 from attncli.printing.formats import Selection
 from attncli.printing.layout import plain_text
-from tests.conftest import DATA, SAMPLE_FILES, SAMPLES, Attn
+from tests.conftest import SAMPLE_FILES, SAMPLES
+from tests.mechanisms.table import Keys, as_lists, problem_of, recorded, rows
 from tests.oracles.counted import worked
-
-Keys = dict[str, Any]
 
 OPERATIONS = tuple(dict.fromkeys(COUNTED.values()))
 
 
-def drawn(seed: int) -> Keys:
-    """Return the keys of a random problem, in the words of `tests/oracles/counted.py`."""
-    draw = random.Random(seed)
-
-    def numbers(*shape: int) -> Any:
-        if len(shape) > 1:
-            return [numbers(*shape[1:]) for _ in range(shape[0])]
-        return [draw.choice([-1, 1]) * round(draw.uniform(0.1, 1), 2) for _ in range(shape[0])]
-
-    def maybe(value: Any) -> dict[str, Any]:
-        return value if draw.random() < 0.5 else {}
-
-    kind = draw.choice(["self", "self", "cross", "transformer"])
-    heads, kv_heads = draw.choice([(1, 1), (2, 2), (4, 2), (3, 1)])
-    n, d, d_k, d_v = (draw.randint(least, 4) for least in (1, 2, 1, 1))
-    m, d_m = (draw.randint(1, 4), draw.randint(1, 4)) if kind == "cross" else (n, d)
-    keys: Keys = {"kind": kind, "X": numbers(n, d), "heads": heads, "kv_heads": kv_heads}
-    keys |= {"memory": numbers(m, d_m)} if kind == "cross" else {}
-    keys |= {"W_q": numbers(d, heads * d_k), "W_k": numbers(d_m, kv_heads * d_k)}
-    keys |= {"W_v": numbers(d_m, kv_heads * d_v)}
-    keys |= {**maybe({"b_q": numbers(heads * d_k)}), **maybe({"b_v": numbers(kv_heads * d_v)})}
-    keys |= {"score": draw.choice(["dot", "scaled_dot", "additive"])}
-    if keys["score"] == "additive":
-        hidden = draw.randint(1, 3)
-        parts = {"W": numbers(hidden, d_k), "U": numbers(hidden, d_k), "v": numbers(hidden)}
-        keys["parameters"] = parts
-    keys |= {**maybe({"softcap": 5}), **maybe({"bias": numbers(n, m)})}
-    keys |= maybe({"mask": "causal"}) if n == m else {}
-    keys |= maybe({"normalize": draw.choice(["sigmoid", {"temperature": 2}])})
-    keys |= {**maybe({"qk_norm": "l2"}), **maybe({"gate": {"W": numbers(d, heads * d_v)}})}
-    if kind == "transformer":
-        inner = draw.randint(1, 4)
-        keys |= {"W_o": numbers(heads * d_v, d), "norm": draw.choice(["layer", "rms"]), "eps": 0.1}
-        keys |= {"gain_1": numbers(d), "gain_2": numbers(d), "place": "pre"}
-        keys |= {
-            "W_1": numbers(d, inner),
-            "W_2": numbers(inner, d),
-            **maybe({"b_1": numbers(inner)}),
-        }
-        return keys | {"activation": draw.choice(["relu", "silu"])}
-    return keys | maybe({"W_o": numbers(heads * d_v, d), "b_o": numbers(d)})
-
-
-def problem_of(keys: Keys) -> attncli.Problem:
-    parameters = keys.get("parameters")
-    score = {"name": "additive", **parameters} if parameters else keys["score"]
-    return attncli.Problem(
-        **{k: v for k, v in keys.items() if k != "parameters"} | {"score": score}
-    )
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_random_problems_take_the_operations_of_plain_loops(seed: int) -> None:
-    """200 of them, and more, agree: `python -m benchmarks.surveys.counts`."""
-    check_against_loops(drawn(seed))
-
-
-def check_against_loops(keys: Keys) -> None:
-    """Compare the counts of each step with those of loops that give the same output."""
-    output, expected = worked(keys)
-    problem = problem_of(keys)
-    assert attncli.compute(problem).last.value == pytest.approx(np.array(output), abs=1e-9)
-    rows = {name: of_operations(row) for name, row in count(problem).counts.items()}
+@rows("mechanisms", "counted")
+def test_operations_are_those_of_plain_loops(row: Keys) -> None:
+    """Of each step, counted by loops that give the same output."""
+    keys: Keys = {"kind": "self", "heads": 1, "kv_heads": 1} | as_lists(problem_of(row))
+    result, expected = worked(keys)
+    given = {key: part for key, part in keys.items() if key != "parameters"}
+    given |= {"score": {"name": keys["score"], **keys.get("parameters", {})}}
+    problem = attncli.Problem(**given)
+    assert attncli.compute(problem).last.value == pytest.approx(np.array(result), abs=1e-9)
+    rows = {
+        name: {word: row[word] for word in OPERATIONS if word in row}
+        for name, row in count(problem).counts.items()
+    }
     assert {name: row for name, row in rows.items() if row} == expected
-
-
-def of_operations(row: Any) -> dict[str, int]:
-    return {name: row[name] for name in OPERATIONS if name in row}
 
 
 @pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda path: path.name)
 def test_every_function_of_a_sample_is_counted_or_free(
-    path: Any, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So that no operation of tomorrow is left out in silence."""
     seen: set[Any] = set()
@@ -128,22 +71,15 @@ def ones(**shapes: Any) -> Keys:
     return {key: np.ones(shape, np.float16) for key, shape in shapes.items()}
 
 
-RECORDED = DATA / "recorded" / "counts.jsonl"
-"""Shapes of modules of PyTorch and transformers, with their counts: `benchmarks/counts.py`."""
-
 NO_PRODUCTS = ("variance", "mean_square")
 """Steps of norms: sums of squares, which PyTorch does not count as FLOPs."""
 
 
-@pytest.mark.parametrize("case", [*map(json.loads, RECORDED.read_text().splitlines())])
-def test_modules_have_the_counts_of_pytorch(case: Any) -> None:
-    keys: Keys = {**case["options"]}
-    for key, shape in case["shapes"].items():
-        head, _, part = key.partition(".")
-        if part:
-            keys[head] = {**keys.get(head, {}), part: np.ones(shape)}
-        else:
-            keys[head] = np.ones(shape)
+@pytest.mark.parametrize("number", range(len(recorded("counts"))))
+def test_modules_have_the_counts_of_pytorch(number: int) -> None:
+    """Of modules of PyTorch and transformers, as `benchmarks/counts.py` has recorded them."""
+    case = recorded("counts")[number]
+    keys = problem_of({"keys": case["options"], "shapes": case["shapes"]})
     if "layers" in case:
         keys["layers"] = [ones(**layer) for layer in case["layers"]]
         keys["embedding"] |= {"vocabulary": [*map(str, range(11))]}
@@ -240,62 +176,3 @@ def test_a_narrow_terminal_has_names_in_place_of_formulas() -> None:
     assert "scores = Q Kᵀ" not in medium
     assert "(2, 5, 5)" not in narrow
     assert max(map(len, narrow.splitlines())) <= 65
-
-
-def test_json(attn: Attn) -> None:
-    result = attn("count", SAMPLES / "heads_grouped.yaml", "--bytes", "2", "-f", "json")
-    record = json.loads(result.out)
-    assert record["title"] == "Grouped-query attention"
-    assert record["steps"]["K"] == {
-        "formula": "K = X W_k",
-        "shape": [2, 2, 1],
-        **dict.fromkeys(COLUMNS, 0),
-        **{"multiply_adds": 16, "parameters": 8, "cache_bytes": 8},
-    }
-    assert record["total"]["multiply_adds"] == 64
-    assert record["cache"] == {
-        "numbers_per_token": {"K": 2, "V": 2},
-        "bytes_per_number": 2,
-        "bytes_per_token": 8,
-    }
-
-
-def test_several_problems_in_each_format(attn: Attn, tmp_path: Any) -> None:
-    files = SAMPLES / "heads_grouped.yaml", SAMPLES / "heads_list.yaml"
-    two = [json.loads(line) for line in attn("count", *files, "-f", "json").out.splitlines()]
-    assert [one["problem"] for one in two] == [1, 2]
-    rows = [*csv.DictReader(attn("count", *files, "-f", "csv").out.splitlines())]
-    for one in two:
-        of_one = [row for row in rows if row["problem"] == str(one["problem"])]
-        assert [row["step"] for row in of_one] == [*one["steps"]]
-        for name in COLUMNS:
-            assert sum(int(row[name]) for row in of_one) == one["total"][name]
-    assert attn("count", *files, "-o", f"{tmp_path}/{{number}}.md").err.startswith("wrote 2 files")
-    page = (tmp_path / "1.md").read_text()
-    assert "| total |  | 64 | 8 | 16 | 16 | 16 | 64 |" in page
-    table = attn("count", *files).out
-    assert table.count("total") == 2
-    assert "Grouped-query attention\n" in table
-
-
-def test_only_some_steps(attn: Attn) -> None:
-    sample = SAMPLES / "sentence.yaml"
-    rows = attn("count", sample, "--only", "weights,scores,capped", "-f", "csv", "-q").out
-    assert [row.split(",")[2] for row in rows.splitlines()[1:]] == ["scores", "capped", "weights"]
-    assert "cache" not in attn("count", sample, "--only", "scores").out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--only", "wieghts"), "there is no step wieghts"),
-        (("-f", "html"), "unknown format html"),
-        (("--bytes", "0"), "0 is not in the range x>=1"),
-        (("--set", "heads=4"), "heads = 4 does not divide the 3 columns of X"),
-    ],
-)
-def test_what_cannot_be_counted(arguments: Any, message: str, attn: Attn) -> None:
-    result = attn("count", SAMPLES / "i_am_good.yaml", *arguments)
-    assert result.status == 2
-    assert result.out == ""
-    assert message in result.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,11 @@ import pytest
 import attncli
 from attncli.core.errors import InputError
 from attncli.core.mechanisms.compute import compute
-from tests.conftest import DATA
+from tests.conftest import DATA, table
+from tests.mechanisms.table import OF_KINDS, Keys, as_lists, exact, inside, problem_of
+from tests.oracles import reference
+
+mp = reference.mp
 
 PROBLEMS = DATA / "recorded" / "exact_problems.jsonl"
 """Problems of every kind, of ordinary and of extreme size, with the right numbers in 40 digits.
@@ -23,25 +28,88 @@ error that floats may have, derived from the sizes that were added; None for any
 
 
 def with_arrays(value: Any, dtype: str) -> Any:
-    """Return a value with arrays of a type for its lists, but for a mask."""
+    """Return a value with arrays of a type for its lists, but for those of whole numbers."""
     if isinstance(value, dict):
-        return {k: x if k == "keep" else with_arrays(x, dtype) for k, x in value.items()}
+        whole = ("keep", "ids", "sections")
+        return {k: x if k in whole else with_arrays(x, dtype) for k, x in value.items()}
+    if isinstance(value, list) and isinstance(value[0], dict):
+        return [with_arrays(one, dtype) for one in value]
     return np.array(value, dtype) if isinstance(value, list) else value
 
 
-def exact_cases() -> Iterator[tuple[dict[str, Any], attncli.Problem]]:
+def exact_cases() -> Iterator[tuple[Keys, attncli.Problem]]:
     for line in PROBLEMS.read_text(encoding="utf-8").splitlines():
         case = json.loads(line)
         yield case, attncli.Problem(**with_arrays(case["keys"], case["dtype"]))
 
 
+def with_fixed_scale(keys: Keys) -> Keys:
+    """Return the keys with a scale without exponents, which the oracle does not read."""
+    times, _, over = keys["scale"].partition("/")
+    factor = mp.mpf(times) / mp.mpf(over or 1)
+    return keys | {"scale": mp.nstr(factor, 60, min_fixed=-mp.inf, max_fixed=mp.inf)}
+
+
+def worked(keys: Keys) -> Keys:
+    """Return every step in 50 digits, and what is inside of a step, named as messages name it."""
+    if keys["kind"] in OF_KINDS:
+        return OF_KINDS[keys["kind"]](keys)
+    found = {n: np.array(heads, object) for n, (heads,) in reference.solve(**keys).items()}
+    of_keys = "memory" if keys["kind"] == "cross" else "X"
+    for key, source in (("W_q", "X"), ("W_k", of_keys), ("W_v", of_keys)):
+        if key in keys:
+            found[f"{source} {key}"] = exact(keys[source]) @ exact(keys[key])
+    for h, q in enumerate(found.get("Q", ())):
+        found |= inside(q, found["K"][h * len(found["K"]) // len(found["Q"])], keys["score"])
+    last = "concat" if "concat" in found else "context"
+    if "W_o" in keys:
+        found[f"{last} W_o"] = found[last][0] @ exact(keys["W_o"])
+    if "W_c" in keys:
+        joined = np.concatenate([found["output"][0], exact(keys["X"])], 1)
+        found["[output; X] W_cᵀ"] = joined @ exact(keys["W_c"]).T
+    return found
+
+
+def reasons_to_refuse(keys: Keys, dtype: str) -> set[str]:
+    """Return what floats cannot hold: a division by 0, or steps with a number beyond the largest.
+
+    Powers of e and their sum are shifted where they are too large, which is no reason.
+    """
+    about = np.finfo(dtype)
+    most, least = mp.mpf(float(about.max)), mp.mpf(float(about.smallest_subnormal))
+    try:
+        steps = worked(with_fixed_scale(keys))
+    except ZeroDivisionError:  # of a cosine
+        return {"all zeros"}
+    is_sum = keys["normalize"]["name"] == "sum"
+    sums = [step for name, step in steps.items() if name.startswith("sum")] if is_sum else []
+    if any(abs(total) < least for step in sums for total in np.ravel(step)):
+        return {"sum to 0"}
+    left_out = () if is_sum else ("exp", "sum")
+    sizes = {
+        name: max((abs(x) for x in np.ravel(numbers) if x != -mp.inf), default=0)
+        for name, numbers in steps.items()
+        if not name.startswith(left_out)
+    }
+    return {name for name, size in sizes.items() if size > most}
+
+
+ZEROS = {"all zeros", "sum to 0"}
+BEYOND = re.compile(r"(?:\w+ is made of (.*), which|(\w+)) holds a number that is beyond what a fl")
+
+
 def test_random_problems_are_right_or_refused() -> None:
+    """Refused are exactly those of which an oracle cannot hold a number in a float, by its name."""
     for number, (case, problem) in enumerate(exact_cases(), 1):
-        if "refused" in case:
+        if reasons := reasons_to_refuse(case["keys"], case["dtype"]):
             with pytest.raises(InputError) as refused:
                 attncli.compute(problem)
-            assert str(refused.value) == case["refused"]
+            said = str(refused.value)
+            named = BEYOND.match(said)
+            word = named[1] or named[2] if named else said
+            assert word in reasons or (reasons <= ZEROS and any(zero in said for zero in reasons))
             continue
+        assert "refused" not in case
         trace = attncli.compute(problem)
         for name, heads in case["steps"].items():
             array = trace[name].array
@@ -54,35 +122,7 @@ def test_random_problems_are_right_or_refused() -> None:
                 assert (off <= most * (1 + 1e-9)).all(), f"{name} of line {number}: {numbers}"
 
 
-INNER: dict[str, dict[str, Any]] = {
-    "X Wᵀ": {"kind": "pooling", "X": [[3e200, 1e200]], "W": [[1e200, -2e200]], "u": [1]},
-    "[q; k] Wᵀ": {
-        **{"Q": [[1e200]], "K": [[1e200]], "V": [[1]]},
-        "score": {"name": "concat", "W": [[3e200, -1e200]], "v": [1]},
-    },
-    "Q Wᵀ": {
-        **{"Q": [[1e200]], "K": [[1]], "V": [[1]]},
-        "score": {"name": "additive", "W": [[3e200]], "U": [[1]], "v": [1]},
-    },
-    "[output; X] W_cᵀ": {"X": [[1e100]], "W_c": [[1e300, -2e300]]},
-    "A [x_1; c_0]": {"kind": "recurrent", "X": [[1e200]], "A": [[1e200, 1]]},
-    "X W_q": {"X": [[1e200]], "W_q": [[-1e200]], "b_q": [1]},
-    "Q W": {"Q": [[1e200]], "K": [[0]], "V": [[1]], "score": {"name": "general", "W": [[-1e200]]}},
-    "context W_o": {"Q": [[0]], "K": [[0]], "V": [[1e200]], "W_o": [[-1e200]], "b_o": [1]},
-}
-
-
-@pytest.mark.parametrize("inner", INNER)
-def test_overflow_inside_an_operation_is_refused_and_named(inner: str) -> None:
-    with pytest.raises(InputError, match="beyond what a float can hold") as refused:
-        attncli.compute(attncli.Problem(**INNER[inner]))
-    assert f" is made of {inner}, which holds a number" in str(refused.value)
-
-
-def test_a_blocked_cell_does_not_hide_overflow_beside_it() -> None:
-    problem = attncli.Problem(scores=[[-np.inf, -1e308]], V=[[1], [2]], scale=10)
-    with pytest.raises(InputError, match="scaled holds a number that is beyond"):
-        attncli.compute(problem)
+def test_a_blocked_cell_stays_blocked_beside_the_largest_number() -> None:
     kept = attncli.compute(attncli.Problem(scores=[[-np.inf, -1e307]], V=[[1], [2]], scale=10))
     assert kept["scaled"].value.tolist() == [[-np.inf, -1e308]]
     assert kept["weights"].value.tolist() == [[0, 1]]
@@ -104,34 +144,38 @@ def test_sparsemax_of_float32_differences_whose_sum_overflows() -> None:
     assert attncli.compute(problem)["weights"].value.tolist() == [[0, 0, 0, 1]]
 
 
-FLOAT32: dict[str, dict[str, Any]] = {
-    "sparsemax": {"X": [[1, 2], [3, 4]], "normalize": "sparsemax"},
-    "sum": {"X": [[1, 2], [3, 4]], "normalize": "sum"},
-    "cosine": {"X": [[1, 2], [3, 4]], "score": "cosine"},
-    "distance": {"X": [[1, 2], [3, 4]], "score": "distance"},
-    "soft cap, mask": {"X": [[1, 2], [3, 4]], "softcap": 5, "mask": "causal"},
-    "pooling": {"kind": "pooling", "X": [[1, 2], [3, 4]], "u": [1, 2], "b": [1, 2]},
-    "recurrent": {"kind": "recurrent", "X": [[1], [3]], "A": [[1, 2, 1], [0.5, 1, 1]]},
-}
+KNOWN = pytest.mark.xfail(
+    reason="scaled angles are in float64, and so is what follows", strict=True
+)
 
 
-@pytest.mark.parametrize("name", FLOAT32)
-def test_gradients_of_float32_are_float32(name: str) -> None:
-    keys: dict[str, Any] = {
-        key: np.array(value, np.float32) if isinstance(value, list) else value
-        for key, value in FLOAT32[name].items()
-    }
-    for step in attncli.compute(attncli.Problem(**keys, gradient="sum", learning_rate=0.1)):
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, id=row["name"], marks=[KNOWN] * row["name"].startswith("scaled"))
+        for row in table("mechanisms", "derivatives")
+    ],
+)
+def test_calculations_of_float32_are_float32(row: Keys) -> None:
+    """With their gradients."""
+    keys = with_arrays(as_lists(problem_of(row)), "f4") | {"gradient": "sum", "learning_rate": 0.1}
+    for step in attncli.compute(attncli.Problem(**keys)):
         assert step.array.dtype == np.float32, step.name
+
+
+Q, K, V = np.array([[3, 4], [1, -2.0]]), np.array([[1, 1], [2, 0.5], [0, 3.0]]), [[1.0], [2], [4]]
+
+
+def scaled_by_powers_of_two(of_q: int, of_k: int, score: Any) -> attncli.Trace:
+    """Return the gradient of a problem whose vectors are 2^n times as long: exactly, in floats."""
+    q, k = np.ldexp(Q, of_q), np.ldexp(K, of_k)
+    return attncli.compute(attncli.Problem(Q=q, K=k, V=V, score=score, gradient="sum"))
 
 
 @pytest.mark.parametrize("exponent", [-600, -200, 200, 600])
 def test_gradients_of_a_cosine_are_smaller_where_vectors_are_longer(exponent: int) -> None:
-    """The cosine ignores lengths, so 2^n X has 2^−n of the derivative; by powers of two exactly."""
-    q, k = np.array([[3.0, 4.0], [1.0, -2.0]]), np.array([[1.0, 1.0], [2.0, 0.5], [0.0, 3.0]])
-    keys: dict[str, Any] = {"V": [[1.0], [2.0], [4.0]], "score": "cosine", "gradient": "sum"}
-    plain = attncli.compute(attncli.Problem(Q=q, K=k, **keys))
-    long = attncli.compute(attncli.Problem(Q=np.ldexp(q, exponent), K=k, **keys))
+    """The cosine ignores lengths, so 2^n X has 2^−n of the derivative."""
+    plain, long = (scaled_by_powers_of_two(n, 0, "cosine") for n in (0, exponent))
     np.testing.assert_array_equal(np.ldexp(long["d_Q"].array, exponent), plain["d_Q"].array)
     np.testing.assert_array_equal(long["d_K"].array, plain["d_K"].array)
     assert plain["d_Q"].array.all()
@@ -140,14 +184,9 @@ def test_gradients_of_a_cosine_are_smaller_where_vectors_are_longer(exponent: in
 @pytest.mark.parametrize("exponent", [-600, 600])
 def test_distances_and_their_gradients_depend_on_the_width_alone(exponent: int) -> None:
     """2^n of all vectors and of the width: the same scores, and 2^−n of the derivatives."""
-    q, k = np.array([[3.0, 4.0], [1.0, -2.0]]), np.array([[1.0, 1.0], [2.0, 0.5], [0.0, 3.0]])
-
-    def trace(n: int) -> attncli.Trace:
-        score = {"name": "distance", "width": 2.0**n}
-        keys: dict[str, Any] = {"V": [[1.0], [2.0], [4.0]], "score": score, "gradient": "sum"}
-        return attncli.compute(attncli.Problem(Q=np.ldexp(q, n), K=np.ldexp(k, n), **keys))
-
-    plain, large = trace(0), trace(exponent)
+    plain, large = (
+        scaled_by_powers_of_two(n, n, {"name": "distance", "width": 2.0**n}) for n in (0, exponent)
+    )
     np.testing.assert_array_equal(large["scores"].array, plain["scores"].array)
     for name in ("d_Q", "d_K"):
         np.testing.assert_array_equal(np.ldexp(large[name].array, exponent), plain[name].array)
@@ -162,12 +201,6 @@ def test_all_steps_are_judged_by_their_own_numbers(tmp_path: Any) -> None:
     assert compute(problem).output[0, 0] == 2
 
 
-@pytest.mark.parametrize("significant", [1, 17])
-def test_a_number_that_is_rounded_beyond_a_float_is_refused(significant: int) -> None:
-    keys: dict[str, Any] = {"K": [[1e-300]], "V": [[1]], "round": {"significant": significant}}
-    problem = attncli.Problem(Q=[[1.7e308]], **keys)
-    if significant == 17:
-        assert attncli.compute(problem)["Q"].value == [[1.7e308]]
-        return
-    with pytest.raises(InputError, match="Q holds a number that is beyond what a float can hold"):
-        attncli.compute(problem)
+def test_a_number_may_have_all_the_digits_of_a_float() -> None:
+    keys: Keys = {"Q": [[1.7e308]], "K": [[1e-300]], "V": [[1]], "round": {"significant": 17}}
+    assert attncli.compute(attncli.Problem(**keys))["Q"].value == [[1.7e308]]

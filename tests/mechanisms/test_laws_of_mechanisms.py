@@ -1,0 +1,680 @@
+"""Laws that belong to one mechanism: what it equals, keeps, ignores, or comes down to."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import attncli
+from attncli.checking.mistakes import of_latent
+from attncli.checking.mistakes.mistake import Mistake
+from attncli.core.explaining.exact import Exact
+from attncli.core.tape.step import Step
+from tests.conftest import DATA, SAMPLES
+from tests.mechanisms.table import (
+    FORMS,
+    GATES,
+    HEADS,
+    NORM,
+    RELATIVE,
+    SEEDS,
+    Keys,
+    attention,
+    computed,
+    differential,
+    in_columns,
+    network,
+    numbers,
+    of_latents,
+    output,
+    sinks,
+    translation,
+    with_state,
+)
+from tests.oracles import reference
+
+FEW = settings(max_examples=1 + settings().max_examples // 5)
+
+# Sinks, sigmoids, linear attention, norms.
+
+
+@given(SEEDS, st.floats(-20, 20))
+def test_a_sink_is_a_key_more_without_a_value(seed: int, sink: float) -> None:
+    """Its score is the sink itself, neither scaled nor divided by the temperature."""
+    scores, v = numbers(seed, 3, 4), numbers(seed, 4, 2)
+    trace = computed({"scores": scores, "V": v, **sinks(sink, temperature=2)})
+    wide = np.concatenate([scores / 2, np.full((3, 1), sink)], axis=-1)
+    without = computed({"scores": wide, "V": numbers(seed, 5, 2)})["weights"].value
+    np.testing.assert_allclose(trace["weights"].value, without[:, :-1], rtol=1e-13)
+    assert trace["exp"].value.shape == (3, 4)  # it has no column for the sink
+    total = trace["exp"].value.sum(axis=-1, keepdims=True) + np.exp(sink)
+    np.testing.assert_allclose(trace["sum"].value, total)
+
+
+def test_a_sink_is_one_number_or_one_per_head() -> None:
+    keys = attention(2, 3, 2, 2)
+    one, both, none = (
+        computed(keys | more)["weights"].value for more in (sinks(1), sinks(1, -inf), {})
+    )
+    np.testing.assert_array_equal(both, [one[0], none[1]])
+
+
+@pytest.mark.parametrize("sink", [-800.0, 3.0, 999.0, 2000.0])
+@pytest.mark.parametrize("more", [{}, {"temperature": 3, "base": 2}])
+def test_a_sink_beside_scores_beyond_floats(sink: float, more: Keys) -> None:
+    """e^sink is shifted as the other powers are, by the largest of all."""
+    scores = np.array([[1000.0, 998.0, -5000.0], [-4000, -4001, -4002]])
+    keys: Keys = {"scores": scores, "V": np.eye(3), **sinks(sink, **more)}
+    expected = reference.floats(reference.solve(**keys)["weights"])[0, 0]
+    np.testing.assert_allclose(computed(keys)["weights"].value, expected, 1e-12)
+
+
+@given(SEEDS)
+def test_linear_attention_is_a_product_of_sums(seed: int) -> None:
+    """φ(Q) (φ(K)ᵀ V) divided by φ(Q) Σ φ(k), without any n × m matrix."""
+    keys = attention(seed, 5, score="linear")
+    trace = computed(keys)
+    phi_q, phi_k, v = (trace[name].value for name in ("phi_q", "phi_k", "V"))
+    expected = phi_q @ (phi_k.T @ v) / (phi_q @ phi_k.sum(axis=0))[:, None]
+    np.testing.assert_allclose(trace.output, expected, rtol=1e-12, atol=1e-13)
+    for more, name in (({}, "sum"), ({"normalize": "softmax"}, "softmax")):
+        assert attncli.Problem(**keys | more).options()["normalize"] == {"name": name}
+
+
+@given(SEEDS, st.sampled_from([1e-160, 1e-3, 1.0, 1e5, 1e160]))
+def test_a_norm_ignores_the_length_of_a_vector(seed: int, factor: float) -> None:
+    keys = attention(seed, qk_norm="l2")
+    longer = keys | {"W_q": keys["W_q"] * factor}
+    np.testing.assert_allclose(output(longer), output(keys), rtol=1e-12, atol=1e-14)
+
+
+# Caches, and a token at a time.
+
+AS_WELL: list[Keys] = [
+    {},
+    {"qk_norm": NORM},
+    {"score": "linear"},
+    sinks(1),
+    {"softcap": 2, "normalize": "sigmoid"},
+    {"score": "cosine", "normalize": "sparsemax"},
+    {"positions": {"name": "rope", "features": 2}, "qk_norm": "rms"},
+    {"positions": [{"name": "rope", "features": 2}, "alibi"]},
+    {"positions": RELATIVE},
+    {"positions": "sinusoidal"},
+    {"positions": {"name": "rope", "features": 2, "scaling": {"kind": "linear", "factor": 4}}},
+]
+"""What goes with causal attention of any heads."""
+
+
+@pytest.mark.parametrize("more", AS_WELL)
+@FEW
+@given(SEEDS, HEADS, st.integers(1, 4))
+def test_a_past_and_the_rest_are_the_whole(more: Keys, seed: int, heads: Any, p: int) -> None:
+    """Later tokens count their positions from the number of those before them."""
+    keys = attention(seed, 5, *heads, **more)
+    whole = computed(keys, mask="causal")
+    k = next(whole[name] for name in ("K_rotated", "K_normed", "K") if name in whole)
+    past = {"K": k.value[..., :p, :], "V": whole["V"].value[..., :p, :]}
+    rest = keys | {"X": keys["X"][p:], "past": past}
+    bottom = {"mask": {"causal": True, "align": "bottom-right"}}
+    for way in ({"mask": "causal"}, {"kind": "decode"}, bottom):
+        np.testing.assert_allclose(output(rest | way), whole.output[p:], rtol=1e-12, atol=1e-13)
+    found = output(in_columns(rest | {"mask": "causal"})).T
+    np.testing.assert_allclose(found, whole.output[p:], rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("more", AS_WELL)
+@FEW
+@given(SEEDS, HEADS, st.sampled_from([(), (2,)]))
+def test_row_t_of_decode_is_row_t_of_causal_attention(
+    more: Keys, seed: int, heads: Any, batch: tuple[int, ...]
+) -> None:
+    """And so are all derivatives, those of the numbers of positions among them."""
+    keys = attention(seed, 4, *heads, **more)
+    keys |= {"X": numbers(seed, *batch, 4, 4), "gradient": "sum"}
+    causal, decoded = computed(keys, mask="causal"), computed(keys, kind="decode")
+    assert decoded["K_4"].value.shape[-2:] == (4, 3)
+    names = [name for name in causal.steps if name in decoded and name != "loss"]
+    assert {"output", "d_X", "d_W_q", "d_W_k", "d_W_v"} <= {*names}
+    for name in names:
+        one, other = decoded[name].value, causal[name].value
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def test_keys_that_alibi_leaves_nothing_of_take_no_time() -> None:
+    """e^s of a far key is 0 in floats; the numbers are those of the lines."""
+    x, alibi = numbers(2, 3000, 4), {"name": "alibi", "slopes": [4, 0.5]}
+    tiled = attncli.compute(attncli.Problem(X=x, heads=2, positions=alibi), only="output")
+    assert "streamed" in tiled.path
+    for row in (0, 1499, 2999):
+        near = slice(max(0, row - 400), row + 400)  # e^(−0.5·400) is far below the last digit
+        distances = np.abs(np.arange(3000)[near] - row)
+        for head, slope in enumerate((4, 0.5)):
+            columns = slice(2 * head, 2 * head + 2)
+            scores = x[near, columns] @ x[row, columns] / np.sqrt(2) - slope * distances
+            right = np.exp(scores) @ x[near, columns] / np.exp(scores).sum()
+            np.testing.assert_allclose(tiled.output[row, columns], right, rtol=1e-12, atol=1e-13)
+
+
+# Gates, and the difference of two attentions.
+
+
+def half(matrix: Any, heads: int, number: int) -> Any:
+    """Return the columns of one half of each head."""
+    return matrix.reshape(4, heads, 2, -1)[:, :, number].reshape(4, -1)
+
+
+LAMBDAS = st.floats(-2, 2)
+
+
+@given(SEEDS, HEADS, LAMBDAS, st.sampled_from([{}, {"mask": "causal"}, {"positions": "alibi"}]))
+def test_it_is_the_difference_of_two_attentions(
+    seed: int, heads: Any, factor: float, more: Keys
+) -> None:
+    """(A_1 − λ A_2) V = A_1 V − λ A_2 V; with λ = 0, it is the attention of the first halves."""
+    keys = differential(seed, *heads, **more)
+    first, second = (
+        output(
+            keys
+            | {key: half(keys[key], h, n) for key, h in zip(("W_q", "W_k"), heads, strict=True)}
+        )
+        for n in (0, 1)
+    )
+    found = computed(keys, differential={"lambda": factor})
+    np.testing.assert_allclose(found.output, first - factor * second, rtol=1e-11, atol=1e-12)
+    np.testing.assert_array_equal(output(keys, differential={"lambda": 0}), first)
+    rows = found["weights"].value.sum(axis=-1)
+    np.testing.assert_allclose(rows, np.full_like(rows, 1 - factor), rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("more", [{"differential": {"lambda": 0.5}}, {"kind": "decode"}])
+def test_a_mistake_made_in_all_steps_alike_is_named(more: Keys) -> None:
+    """In both halves, and at every time, where only the output shows it."""
+    keys = differential(2, **more)
+    wrong = [[f"{x:.4f}" for x in row] for row in output(keys | {"scale": 1})]
+    report = attncli.check(attncli.Problem(**keys), {"output": wrong})
+    assert report.findings["output"].id == "not_scaled"
+
+
+# Options of attention in the layers of a transformer.
+
+OF_LAYERS: dict[str, Keys] = {
+    "gate": {"gate": {"W": numbers(1, 4, 4), "b": numbers(2, 4)}},
+    "differential": {"differential": {"lambda": 0.5, "lambda_init": 0.2, "norm": "rms"}},
+    "online": {"online": {"tile": 2}},
+    "sink and norm": {**sinks(1), "qk_norm": "rms"},
+    "scaled angles": {
+        "positions": {"name": "rope", "base": 16, "scaling": {"kind": "linear", "factor": 4}}
+    },
+}
+
+
+@pytest.mark.parametrize("more", OF_LAYERS.values(), ids=list(OF_LAYERS))
+def test_a_layer_attends_as_a_problem_by_itself_does(more: Keys) -> None:
+    shapes = {f"W_{x}": (4, 4) for x in "qkvo"} | {f"W_{x}": (4, 4) for x in (1, 2, 3)}
+    layers = [
+        {key: numbers(i, *s) for i, (key, s) in enumerate(shapes.items(), at)} for at in (1, 9)
+    ]
+    feed_forward = {"activation": "silu", "heads": 2, "mask": "causal"}
+    trace = computed(
+        {"kind": "transformer", "X": numbers(5, 3, 4), "layers": [one | more for one in layers]},
+        **feed_forward,
+    )
+    for number, layer in enumerate(layers, 1):
+        name = f"layers.{number}"
+        weights = {key: layer[key] for key in ("W_q", "W_k", "W_v", "W_o")}
+        keys: Keys = {"X": trace[f"{name}.normed_1"].value, "heads": 2, "mask": "causal"}
+        expected = computed(keys | weights | more)
+        np.testing.assert_array_equal(trace[f"{name}.attended"].value, expected.output)
+        if "weights" in expected:
+            np.testing.assert_array_equal(trace[f"{name}.weights"].value, expected["weights"].value)
+
+
+# Latent attention.
+
+WITH_LATENTS: list[Keys] = [
+    {},
+    {"mask": "causal", "latent_norm": "rms"},
+    {"mask": {"window": [1, 0]}, "softcap": 3, "W_o": numbers(1, 4, 3), "b_o": [1, 2, 3]},
+    {"scale": "1/d_k", "bias": numbers(2, 3, 3), **sinks(1)},
+    {"gate": {"W": numbers(3, 4, 4)}, "online": {"tile": 2}, "mask": "causal"},
+    {"score": "dot", "normalize": "sigmoid", "positions": ["rope", "alibi", "sinusoidal"]},
+]
+"""What goes with any problem of two heads."""
+
+
+@pytest.mark.parametrize("more", WITH_LATENTS)
+@FEW
+@given(SEEDS, st.booleans(), st.booleans())
+def test_absorbed_is_naive(more: Keys, seed: int, compresses: bool, rotary: bool) -> None:
+    keys = of_latents(seed, 2, compresses, rotary, **more)
+    keys |= {} if rotary else {"positions": None}
+    naive, absorbed = (computed(keys, form=form, gradient="sum") for form in FORMS)
+    shown = [name for name in ("scores", "weights", "output") if name in naive]
+    for name in (*shown, *(step for step in naive.steps if "d_W" in step)):
+        # Derivatives are sums of numbers near 1, which cancel where weights are saturated.
+        allowed = 1e-11 * max(np.abs(naive[name].value).max(), 1.0)
+        np.testing.assert_allclose(absorbed[name].value, naive[name].value, 1e-10, allowed)
+
+
+@given(SEEDS, st.sampled_from([1, 2, 3]), st.sampled_from(FORMS))
+def test_without_compression_it_is_kind_self(seed: int, heads: int, form: str) -> None:
+    keys = of_latents(seed, heads, compresses=False, rotary=False, mask="causal")
+    w_k, w_v = numbers(seed, 4, 3 * heads), numbers(seed, 4, 2 * heads)
+    found = output(keys | {"W_dkv": np.eye(4), "W_uk": w_k, "W_uv": w_v, "form": form})
+    plain = {key: keys[key] for key in ("X", "W_q", "heads", "mask")}
+    expected = output(plain | {"W_k": w_k, "W_v": w_v})
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
+
+
+def test_absorbed_work_is_right_for_a_naive_problem() -> None:
+    """Scores, weights and output are the same; the steps in between are those of the problem."""
+    naive, absorbed = (attncli.Problem(**of_latents(4, 2, form=form)) for form in FORMS)
+    steps = attncli.compute(absorbed).steps
+    names = ("Q_C", "scores", "weights", "context", "output")
+    answers = {name: steps[name].value for name in names}
+    assert attncli.check(naive, answers).verdict == "correct"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_mistakes_are_made_with_what_is_there_before(form: str) -> None:
+    trace = computed(of_latents(1, 2, form=form, latent_norm="rms"))
+    names = [*trace.steps]
+    own = [row for row in vars(of_latent).values() if isinstance(row, Mistake)]
+    made = set[str]()
+    for step in trace:
+        for row in own:
+            for change, _ in row.changes(step, trace):
+                made.add(row.id)
+                for name, other in change.items():
+                    used = [part.name for part in steps_in(other) if part.name in names]
+                    assert all(names.index(one) < names.index(name) for one in used), (row.id, name)
+    assert made == {row.id for row in own} - {"content_turned"}  # as 3 features, or 5, are no pairs
+
+
+def steps_in(expression: Any) -> list[Any]:
+    """Return the steps in an expression, also inside operations."""
+    if isinstance(expression, Step):
+        return [expression]
+    return [part for operand in expression.operands for part in steps_in(operand)]
+
+
+# Linear attention with a state.
+
+RULES = st.sampled_from(["linear", "gated", "delta", "gated_delta"])
+
+
+def last_state(trace: attncli.Trace) -> Any:
+    return [step for step in trace if step.stem == "S"][-1].value
+
+
+@given(SEEDS, st.permutations(range(3)))
+def test_orthonormal_keys_make_a_table(seed: int, order: list[int]) -> None:
+    """With β = 1, a key that was written before forgets its old value; others are not touched."""
+    k = np.linalg.qr(numbers(seed, 3, 3))[0][[*order, order[0]]]
+    v = numbers(seed + 1, 4, 2)
+    trace = computed({"kind": "delta", "Q": k, "K": k, "V": v})
+    np.testing.assert_allclose(trace.output, v, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(k[1:] @ last_state(trace), v[1:], rtol=1e-12, atol=1e-13)
+
+
+@given(SEEDS, RULES, st.integers(1, 3))
+def test_a_state_goes_on(seed: int, rule: str, at: int) -> None:
+    """The tokens of a text in two problems, the second from the last state of the first."""
+    keys = with_state(seed, rule, 2, 1)
+    first, second = (
+        {key: x[part] if np.ndim(x) == 2 else x for key, x in keys.items()}
+        for part in (slice(0, at), slice(at, None))
+    )
+    one = computed(first)
+    both = np.concatenate([one.output, output(second, S_0=last_state(one))])
+    np.testing.assert_allclose(both, output(keys), rtol=1e-12, atol=1e-13)
+
+
+@given(SEEDS, HEADS)
+def test_a_rate_for_each_feature_may_be_that_of_its_head(seed: int, heads: Any) -> None:
+    keys = with_state(seed, "gated_delta", *heads)
+    wide = output(keys | {"alpha": np.repeat(keys["alpha"], 3, axis=1)})
+    np.testing.assert_allclose(wide, output(keys), rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("file", ["delta_onnx_node_tests.npz"])
+def test_onnx_node_tests(file: str) -> None:
+    """The operator works, and here is calculated, in float32; float16 is of what it gives."""
+    arrays = np.load(DATA / "recorded" / file)
+    for test in {name.partition(".")[0] for name in arrays.files}:
+        own = [name for name in arrays.files if name.startswith(f"{test}.")]
+        keys: Keys = {name.partition(".")[2]: arrays[name] for name in own}
+        keys = {key: a if a.ndim else a.item() for key, a in keys.items()}
+        expected, state = keys.pop("output"), keys.pop("state")
+        trace = computed(keys)
+        error = 8 * np.finfo(expected.dtype).eps
+        np.testing.assert_allclose(trace.output, expected, error, 4 * error, err_msg=test)
+        np.testing.assert_allclose(last_state(trace), state, error, 4 * error, err_msg=test)
+
+
+# Softmax by tiles of keys.
+
+TILES = st.integers(1, 6)
+EPS = float(np.finfo(float).eps)
+
+
+def untiled(keys: Keys) -> attncli.Trace:
+    return computed(keys | {"online": None})
+
+
+def off_by(keys: Keys) -> float:
+    """Return how far the output is from the untiled one, in units of a bound.
+
+    Both outputs are Σ w·v. The relative error of each addend is bounded in units of u = ε/2: 2 for
+    a power or a factor, 1 for each product, division and sum. For m keys in T tiles of k that is
+
+    * untiled: 2 for e^s, 3 for the sum of all e^s, 1 for the weight, m for the sum of products;
+    * in tiles: 2 for P, k for its product with V, 3 for l, 1 for the division, and for each of the
+      T − 1 factors 2 · 4 (its own error, its product and a sum, in O and in l).
+
+    W_o adds a product and a sum for each of its rows, to both.
+    """
+    one, other = computed(keys), untiled(keys)
+    weights, v = other["weights"].array, np.abs(other["V"].array)
+    m, tile = weights.shape[-1], keys["online"]["tile"]
+    units = 12 + m + min(tile, m) + 8 * (-(-m // tile) - 1)
+    sizes = weights @ np.repeat(v, weights.shape[1] // v.shape[1], 1)
+    sizes = np.concatenate([*sizes[0]], -1)  # heads side by side
+    if "W_o" in keys:
+        sizes, units = sizes @ np.abs(keys["W_o"]), units + 2 * len(keys["W_o"])
+    distance = np.abs(one.output - other.output)
+    return float((distance / np.maximum(units * EPS / 2 * sizes, 1e-300)).max())
+
+
+IN_TILES: list[Keys] = [
+    {"mask": "causal"},
+    {"mask": {"window": [1, 0]}},
+    {"softcap": 1.5, "bias": "-0.5*abs(i - j)"},
+    {"normalize": {"name": "softmax", "temperature": 0.3, "base": 2}},
+    {"positions": "alibi", "scale": 300},
+]
+
+
+@pytest.mark.parametrize("more", IN_TILES)
+@given(SEEDS, HEADS, TILES)
+def test_the_output_is_the_untiled_one(more: Keys, seed: int, heads: Any, tile: int) -> None:
+    assert off_by(attention(seed, 5, *heads, **more, online={"tile": tile})) <= 1
+
+
+@given(SEEDS, st.permutations(range(3)))
+def test_the_order_of_tiles_changes_only_rounding(seed: int, order: list[int]) -> None:
+    keys: Keys = {"Q": numbers(seed, 3, 2), "online": {"tile": 2}}
+    k, v = numbers(seed + 1, 6, 2), numbers(seed + 2, 6, 3)
+    others = [row for tile in order for row in (2 * tile, 2 * tile + 1)]
+    one, other = keys | {"K": k, "V": v}, keys | {"K": k[others], "V": v[others]}
+    assert off_by(one) <= 1
+    np.testing.assert_allclose(output(one), output(other), rtol=0, atol=32 * EPS * np.abs(v).max())
+
+
+@given(SEEDS, TILES, st.sampled_from(["causal", {"block": [[0, 0, 1, 0]]}, None]))
+def test_m_and_the_logarithm_of_l_are_the_logarithm_of_the_sum(
+    seed: int, tile: int, mask: Any
+) -> None:
+    """Which FlashAttention keeps for its backward pass, as L."""
+    keys = attention(seed, 4, mask=mask, online={"tile": tile})
+    trace, last = computed(keys), -(-4 // tile)
+    found = trace[f"m_{last}"].value + np.log(trace[f"l_{last}"].value)
+    np.testing.assert_allclose(found, np.log(untiled(keys)["sum"].value), rtol=1e-13, atol=1e-14)
+
+
+OTHER_KINDS: dict[str, Keys] = {
+    "pooling": {"u": numbers(2, 4), "output_activation": "tanh"},
+    "transformer": {"heads": 2, **{f"W_{x}": numbers(3, 4, 4) for x in "qkvo"}},
+    "self": {"past": {"K": numbers(4, 3, 4), "V": numbers(5, 3, 4)}, "mask": "causal"},
+    "latent": {f"W_{x}": numbers(3, 4, 4) for x in ("q", "dkv", "uk", "uv")},
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_KINDS)
+def test_other_kinds_in_tiles(kind: str) -> None:
+    keys = OTHER_KINDS[kind] | {"kind": kind, "X": numbers(1, 4, 4), "online": {"tile": 3}}
+    trace = computed(keys)
+    assert "rescale_2" in trace
+    np.testing.assert_allclose(trace.output, untiled(keys).output, rtol=1e-13, atol=1e-14)
+
+
+def test_a_mistake_in_a_tile_is_named_in_a_layer() -> None:
+    layers = [{"W_v": numbers(seed, 4, 4), "online": {"tile": 2}} for seed in (1, 2)]
+    problem = attncli.Problem(kind="transformer", X=numbers(3, 5, 4), layers=layers)
+    trace = attncli.compute(problem)
+    o_1, p_2, v_2 = (trace[f"layers.2.{name}"].value for name in ("O_1", "P_2", "V_2"))
+    finding = attncli.check(problem, {"layers.2.O_2": o_1 + p_2 @ v_2}).findings["layers.2.O_2"]
+    assert finding.id == "tile_output_not_rescaled"
+
+
+def test_labels_are_those_of_the_keys_in_a_tile() -> None:
+    trace = attncli.compute(attncli.load(SAMPLES / "online.yaml"), rounded=False)
+    found = {name: trace[name].labels.get("key") for name in ("S_1", "S_2", "V_2", "P_2")}
+    assert found == {"S_1": ("k1", "k2"), **dict.fromkeys(("S_2", "V_2", "P_2"), ("k3", "k4"))}
+    assert trace["P_2"]["q2", "k4"] == 1
+
+
+def test_closed_forms_are_those_of_untiled_softmax() -> None:
+    keys: Keys = {"scores": [[1, 3, 2, 3], [0, 0, 5, 1]], "V": [[1, 0], [2, 1], [0, 3], [1, 1]]}
+    found = []
+    for trace in (computed(keys, online={"tile": 2}), computed(keys)):
+        found.append(Exact(trace).texts(trace["output"]))
+    assert found[0] == found[1]
+    assert found[0][0][0] == "(1 + 3·e^2)/(1 + e + 2·e^2)"
+
+
+def test_weights_are_no_step_of_many_tokens_either() -> None:
+    """While the output of many tokens is calculated without its n × m steps."""
+    problem = attncli.Problem(X=numbers(1, 600, 2), online={"tile": 200})
+    trace = attncli.compute(problem, only="output")
+    assert [*trace.steps] == ["Q", "K", "V", "output"]
+    with pytest.raises(attncli.InputError, match="there is no step weights in this calculation"):
+        attncli.compute(problem, only="weights", alone=True)
+
+
+# Encoders and decoders.
+
+CELLS = st.sampled_from([*GATES])
+ATTENDS = st.sampled_from(["after", "before"])
+
+
+def zeros(parts: Keys) -> Keys:
+    return {name: np.zeros_like(part) for name, part in parts.items()}
+
+
+@given(SEEDS)
+def test_a_network_of_zeros_halves_its_state(seed: int) -> None:
+    """All gates are ½ and the candidate is 0: of nothing, an LSTM keeps nothing."""
+    keys, h_0 = translation(seed, "lstm"), numbers(seed, 2)
+    trace = computed(keys | {"encoder": zeros(keys["encoder"])})
+    assert all((trace[f"encoder.{gate}_3"].value == 0.5).all() for gate in "fio")
+    assert not trace["H"].value.any()
+    keys = translation(seed, "gru")
+    trace = computed(keys | {"encoder": zeros(keys["encoder"]) | {"h_0": h_0}})
+    np.testing.assert_array_equal(trace["H"].value, [h_0 / 2, h_0 / 4, h_0 / 8])
+
+
+@given(SEEDS)
+def test_a_gate_that_is_wide_open_or_shut_keeps_the_state(seed: int) -> None:
+    """σ(800) is 1 and σ(−800) is 0, to the last digit."""
+    start = numbers(seed, 2)
+    shut = {"b_f": [800, 800], "b_i": [-800, -800], "h_0": [0, 0], "c_0": start}
+    keys = translation(seed, "lstm")
+    trace = computed(keys | {"encoder": keys["encoder"] | shut})
+    np.testing.assert_array_equal(trace["encoder.c_3"].value, start)
+    keys = translation(seed, "gru")
+    trace = computed(keys | {"encoder": keys["encoder"] | {"b_z": [800, 800], "h_0": start}})
+    np.testing.assert_array_equal(trace["H"].value, [start] * 3)
+
+
+@given(SEEDS, CELLS, ATTENDS)
+def test_of_one_word_the_context_is_its_state(seed: int, cell: str, attends: str) -> None:
+    trace = computed(translation(seed, cell, attends, m=1))
+    assert (trace["weights"].value == 1).all()
+    for t in (1, 2):
+        np.testing.assert_array_equal(trace[f"context_{t}"].value, trace["h_1"].value)
+
+
+@given(SEEDS, CELLS)
+def test_a_decoder_that_does_not_use_what_it_found_is_one_that_attends_after(
+    seed: int, cell: str
+) -> None:
+    keys = translation(seed, cell, "before")
+    unread = {name: part * (name[0] != "C") for name, part in keys["decoder"].items()}
+    without = {name: part for name, part in unread.items() if name[0] != "C"}
+    before = computed(keys | {"decoder": unread})
+    after = computed(keys | {"decoder": without, "attends": "after"})
+    for t in (1, 2):
+        np.testing.assert_array_equal(before[f"s_{t}"].value, after[f"s_{t}"].value)
+
+
+@given(SEEDS, CELLS, ATTENDS)
+def test_a_decoder_attends_as_kind_cross_does(seed: int, cell: str, attends: str) -> None:
+    """Of the decoder's states to those of the encoder, and padding hides the last word."""
+    mask = {"lengths": 2}
+    trace = computed(translation(seed, cell, attends, mask=mask))
+    first = 1 if attends == "after" else 0
+    queries = [trace[f"s_{t}"].value for t in (first, first + 1)]
+    keys: Keys = {"kind": "cross", "Q": queries, "memory": trace["H"].value, "mask": mask}
+    np.testing.assert_allclose(trace["weights"].value, computed(keys, score="dot")["weights"].value)
+
+
+@given(SEEDS, CELLS, ATTENDS)
+def test_a_batch_of_sentences_is_its_elements(seed: int, cell: str, attends: str) -> None:
+    keys, other = (translation(at, cell, attends) for at in (seed, seed + 7))
+    both = {key: np.stack([keys[key], other[key]]) for key in ("X", "memory")}
+    outputs = output(keys | both)
+    for place, one in enumerate((keys, keys | {key: other[key] for key in both})):
+        np.testing.assert_allclose(outputs[place], output(one), rtol=1e-12, atol=1e-14)
+
+
+def test_a_decoder_of_another_size_has_a_state_of_its_own() -> None:
+    keys = translation(1, "gru", score={"name": "general", "W": numbers(2, 3, 2)})
+    decoder = network(3, "gru", 3, 2)
+    with pytest.raises(attncli.InputError, match=r"and decoder\.h_0 is left out, but decoder"):
+        computed(keys | {"decoder": decoder})
+    trace = computed(keys | {"decoder": decoder | {"h_0": [0, 1, 0]}})
+    assert trace["s_2"].value.shape == (3,)
+
+
+def test_a_sentence_of_padding_alone_has_no_weights() -> None:
+    trace = computed(translation(1, "gru", mask={"lengths": 0}))
+    assert not trace["weights"].value.any()
+    assert trace.warnings[0].startswith("every cell of masked_1 is blocked")
+
+
+@pytest.mark.parametrize(
+    ("cell", "read_as"), [("0.70", "encoder.c"), ("1.48", "decoder.c"), ("0.39", "context")]
+)
+def test_a_letter_of_papers_means_the_step_whose_number_it_is(cell: str, read_as: str) -> None:
+    report = attncli.check(attncli.load(SAMPLES / "encoder_decoder_lstm.yaml"), {"c_1": [cell]})
+    assert (report.verdict, *report.said) == ("correct", f"c is read as {read_as}.")
+
+
+# Pooling, matching two sentences, recurrent networks.
+
+
+def test_a_sentence_matched_with_itself_is_aligned_alike_both_ways() -> None:
+    x = numbers(1, 4, 3)
+    trace = computed({"kind": "co_attention", "X": x, "memory": x, "score": "dot"})
+    np.testing.assert_allclose(trace["aligned_x"].value, trace["aligned_memory"].value, rtol=1e-14)
+
+
+# Positions.
+
+
+def test_rope_of_a_later_token_is_that_of_all_tokens() -> None:
+    x = numbers(1, 5, 4)
+    whole = output({"X": x, "positions": "rope", "mask": "causal"})
+    last = output({"Q": x[4:], "K": x, "V": x, "positions": {"name": "rope", "start": [4, 0]}})
+    np.testing.assert_allclose(last[0], whole[4], rtol=1e-12)
+
+
+@given(SEEDS, st.integers(0, 6), st.sampled_from(["alibi", RELATIVE]))
+def test_a_shift_of_queries_and_keys_changes_no_bias(seed: int, more: int, positions: Any) -> None:
+    """A cache: so many keys come before, of which none is seen."""
+    x = numbers(seed, 4, 4)
+    alone = output({"Q": x, "K": x, "V": x, "positions": positions})
+    keys = np.concatenate([numbers(seed + 1, more, 4), x])
+    mask = {"keep": [[0] * more + [1] * 4] * 4, "offset": more, "causal": False}
+    later = output({"Q": x, "K": keys, "V": keys, "positions": positions, "mask": mask})
+    np.testing.assert_allclose(later, alone, rtol=1e-9)
+
+
+def test_a_pair_that_was_not_turned_is_wrong() -> None:
+    """An angle of 0.01 that is rounded to 0 is no rounding: the second pair stays as it is."""
+    x = np.array([[4, 3, 5, 1], [1, 2, 6, 4]])
+    turned = x.astype(float)
+    turned[1, :2] = [np.cos(1) - 2 * np.sin(1), np.sin(1) + 2 * np.cos(1)]
+    shown = {"Q_rotated": [[f"{number:.4f}" for number in row] for row in turned]}
+    report = attncli.check(attncli.Problem(X=x, positions="rope"), shown)
+    assert (report.verdict, report.first_wrong_step) == ("wrong", "Q_rotated")
+    assert report.steps["Q_rotated"].counts["wrong"] == 2
+
+
+@pytest.mark.parametrize("decimals", [2, 4])
+def test_cosines_and_sines_may_be_rounded(decimals: int) -> None:
+    """As a hand looks them up: cos 2 = −0.4161 and sin 2 = 0.9093, then multiplies."""
+    x = np.array([[4, 3], [1, 2], [5, 6]])
+    turned = []
+    for t, (a, b) in enumerate(x.tolist()):
+        cos, sin = (round(float(f(t)), decimals) for f in (np.cos, np.sin))
+        turned.append([f"{a * cos - b * sin:.{decimals}f}", f"{a * sin + b * cos:.{decimals}f}"])
+    problem = attncli.Problem(X=x, positions="rope", score="dot")
+    assert attncli.check(problem, {"Q_rotated": turned}).verdict == "correct"
+
+
+@pytest.mark.usefixtures("small_pool")
+def test_arrays_in_a_list_of_positions_are_varied() -> None:
+    listed: list[Any] = ["rope", {"name": "learned", "P": [[1, 2], [3, 4]]}]
+    (found,) = attncli.vary(attncli.Problem(X=[[1, 2], [0, 1]], positions=listed), 1)
+    assert found.problem.positions["P"].shape == (2, 2)
+
+
+# Scaled angles, and positions by ids.
+
+LENGTH = "original_max_position_embeddings"
+YARN: Keys = {"kind": "yarn", "factor": 4, LENGTH: 64, "beta_fast": 8}
+SCALINGS: list[Any] = [
+    None,
+    {"kind": "linear", "factor": 4},
+    {"kind": "llama3", "factor": 4, LENGTH: 64},
+    YARN,
+]
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+@given(SEEDS, st.integers(-50, 50), st.sampled_from(["neighbours", "halves"]))
+def test_a_rotation_keeps_lengths(scaling: Any, seed: int, start: int, pairs: str) -> None:
+    """But for the attention factor of YaRN."""
+    rope = {"name": "rope", "start": start, "pairs": pairs, "base": 50, "scaling": scaling}
+    trace = computed({"X": numbers(seed, 3, 6), "positions": rope})
+    factor = 0.1 * np.log(4) + 1 if scaling is YARN else 1
+    for name in "QK":
+        lengths = np.linalg.norm(trace[name].value, axis=-1) * factor
+        np.testing.assert_allclose(np.linalg.norm(trace[f"{name}_rotated"].value, axis=-1), lengths)
+
+
+@given(SEEDS, st.sampled_from(SCALINGS), st.integers(-20, 20))
+def test_scores_depend_on_distances_alone(seed: int, scaling: Any, shift: int) -> None:
+    """Also with positions of queries and keys that are listed."""
+    scores = []
+    for more in (0, shift):
+        ids = {"queries": [t + more for t in (0, 3, 9)], "keys": [t + more for t in (0, 4, 30)]}
+        rope = {"name": "rope", "base": 100, "scaling": scaling, "ids": ids}
+        scores.append(computed({"X": numbers(seed, 3, 4), "positions": rope})["scores"].value)
+    np.testing.assert_allclose(scores[0], scores[1], atol=1e-11)
+
+
+def test_a_packed_document_is_one_by_itself() -> None:
+    """Positions begin anew, and a mask keeps documents apart."""
+    x, keep = numbers(2, 5, 4), [[1, 1, 0, 0, 0]] * 2 + [[0, 0, 1, 1, 1]] * 3
+    rope: Keys = {"name": "rope", "base": 16, "scaling": YARN}
+    packed = output({"X": x, "mask": {"keep": keep}}, positions=rope | {"ids": [0, 1, 0, 1, 2]})
+    np.testing.assert_allclose(packed[2:], output({"X": x[2:]}, positions=rope))
