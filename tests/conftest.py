@@ -58,9 +58,10 @@ TYPICAL_SAMPLES = [
 ]
 """Samples that together have every kind, both conventions, heads, a batch, masks and gradients."""
 
-# `HYPOTHESIS_PROFILE=full pytest` tries more problems, and others each time.
+# `HYPOTHESIS_PROFILE=full pytest` tries more problems, and `random` others each time.
 hypothesis.settings.register_profile("default", max_examples=10, deadline=None, derandomize=True)
-hypothesis.settings.register_profile("full", max_examples=200, deadline=None)
+hypothesis.settings.register_profile("full", max_examples=40, deadline=None, derandomize=True)
+hypothesis.settings.register_profile("random", max_examples=200, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 # Every worker has a core; with several threads each, NumPy would mostly wait for the others. It is

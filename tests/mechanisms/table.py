@@ -52,6 +52,20 @@ def recorded(file: str) -> list[Keys]:
     return [json.loads(line) for line in text.splitlines()]
 
 
+def redrawn(value: Any, rng: np.random.Generator) -> Any:
+    """Return the keys of a problem, in which each number that is not whole is another, smaller one.
+
+    Whole ones are sizes, masks and places.
+    """
+    if isinstance(value, dict):
+        return {key: redrawn(part, rng) for key, part in value.items()}
+    if isinstance(value, list):
+        return [redrawn(part, rng) for part in value]
+    if isinstance(value, float) and not value.is_integer():
+        return round(value * rng.uniform(0.5, 1), 4)
+    return value
+
+
 FORMS = ("naive", "absorbed")
 NORM: Keys = {"name": "rms", "eps": 0.5, "g_q": [1, 2, -1], "g_k": [3, 1, 2]}
 RELATIVE: Keys = {"name": "relative", "table": [3, 1, 0, -1, -2]}

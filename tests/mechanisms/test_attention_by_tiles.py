@@ -71,7 +71,7 @@ def tiles(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 LINES = DATA / "recorded" / "tiled_problems.jsonl"
-"""Problems of every option, written by `python -m benchmarks.surveys.tiles`.
+"""Random problems that together have every option, warning and refusal.
 
 The numbers are whole or eighths and small, so that dot products come out exactly, in whatever
 order they are added: a last digit of a score of 1000 is 500 last digits of its e^s.

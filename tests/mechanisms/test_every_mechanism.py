@@ -31,6 +31,7 @@ from tests.mechanisms.table import (
     parameters,
     problem_of,
     recorded,
+    redrawn,
     rows,
     solve,
     with_array,
@@ -65,6 +66,18 @@ def test_numbers_are_those_of_libraries(row: Keys) -> None:
 @rows("mechanisms", "recorded")
 def test_every_step_of_random_problems_is_that_of_50_digits(row: Keys) -> None:
     for keys in recorded(row["file"]):
+        check(computed(keys), keys)
+
+
+@whole
+@rows("mechanisms", "recorded")
+@given(SEEDS)
+def test_every_step_of_such_problems_with_other_numbers_is_that_of_50_digits(
+    row: Keys, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    for given_ in recorded(row["file"]):
+        keys = redrawn(given_, rng)
         check(computed(keys), keys)
 
 

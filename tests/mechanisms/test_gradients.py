@@ -1,8 +1,7 @@
 """Gradients against differences in 50-digit arithmetic, and the laws that they obey.
 
-`python -m benchmarks.surveys.gradients 500` tries so many random problems, every number of every
-input, and prints the worst relative error by case: the largest difference of a derivative's numbers
-over the largest of the exact ones.
+A relative error is the largest difference of a derivative's numbers over the largest of the exact
+ones.
 """
 
 from __future__ import annotations

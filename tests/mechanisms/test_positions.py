@@ -1,8 +1,4 @@
-"""Positions: numbers of papers and of transformers, and every step against 50 digits.
-
-`python -m benchmarks.surveys.positions 300` tries so many random problems and prints the worst
-error, as a share of the largest term that was added.
-"""
+"""Positions: numbers of papers and of transformers, and every step against 50 digits."""
 
 from __future__ import annotations
 
@@ -20,7 +16,7 @@ from tests.mechanisms.table import Keys, computed, recorded, solve
 ALLOWED = 1e-12
 PROBLEMS = recorded("position_problems")
 DUMPS = json.loads((DATA / "dumps" / "rope_scaling.json").read_text("utf-8"))
-"""What `python -m benchmarks.rope_dumps` has written: numbers of transformers in float64."""
+"""What `python -m benchmarks.libraries.rope_scaling` has written: numbers of transformers in float64."""
 
 
 def worst(keys: Keys) -> float:

@@ -1,7 +1,6 @@
 """Transformer blocks: every step and derivative beside loops that share no line with them; laws.
 
-The problems are lines of a file; `python -m benchmarks.surveys.blocks 2000` compares so many, and
-prints how much of the bound of each step was used at most.
+The problems are lines of a file, which together have every key.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ SOME_SAMPLES = (
     "co_attention", "gradient_heads", "integers_columns", "mask_padding", "normalize_sparsemax",
     "online", "recurrent", "score_additive", "transformer_training",
 )  # fmt: skip
-"""Samples that have most operations; `python -m benchmarks.surveys.live` tries all and 300 more."""
+"""Samples that have most operations."""
 
 
 def test_changed_pages_show_what_the_program_does(tmp_path: Path) -> None:
