@@ -120,7 +120,8 @@ def test_several_problems_of_a_file_come_one_after_the_other(tmp_path: Path) -> 
     assert str(first.locate(("X", 0, 0))) == "f.yaml:3:6"
     assert str(second.locate(("X", 1, 0))) == "f.yaml:11:6"
     assert str(second.locate(("X",))) == "f.yaml:10:1"
-    for suffix, several in ((".csv", "1\n---\nscore,dot\nX\n2\n---\n"), ("", '{"X": 1}\n{X: 2}\n')):
+    blocks = "1\n---\nscore,dot\nX\n2\n---\n"
+    for suffix, several in ((".csv", blocks), ("", blocks), ("", '{"X": 1}\n{X: 2}\n')):
         problems = attncli.load_all(saved(tmp_path, several, suffix))
         assert [problem.array("X").item() for problem in problems] == [1, 2]
 

@@ -252,6 +252,8 @@ def test_a_long_expression_is_refused_at_once(text: str) -> None:
     for keys in ({"bias": text}, {"bias": [[text, 0], [0, 0]]}, {"scale": text}, {"K": text}):
         with pytest.raises(InputError, match=said):
             attncli.Problem(**{"X": np.eye(2)} | keys)
+    with pytest.raises(InputError, match="there is no number in it"):
+        attncli.Problem(X="(" * 2**17)
     report = attncli.check(attncli.Problem(X=np.eye(2)), {"output": [[text, 0], [0, 1]]})
     assert f"output[1, 1]: {said}" in attncli.render(report, "table")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -71,8 +70,8 @@ DIGITS = "1" * 5000
 def test_more_digits_than_python_reads_are_no_number(attn: Attn, tmp_path: Path) -> None:
     """Superscripts, too: `isdigit` lets them through, and `int` raises a ValueError."""
     table = {"vocabulary": ["a", "b"], "table": [[1, 0], [0, 1]]}
-    keys: dict[str, Any] = {"kind": "transformer", "embedding": table, "unembedding": "tied"}
-    problem = attncli.Problem(**keys, tokens=["a", "b"], target=[DIGITS, "²"])
+    keys = {"embedding": table, "tokens": ["a", "b"], "target": [DIGITS, "²"]}
+    problem = attncli.Problem(kind="transformer", unembedding="tied", **keys)  # type: ignore[arg-type]
     with pytest.raises(attncli.InputError, match="is not in the vocabulary"):
         attncli.compute(problem)
     for folder in ("①", "②", DIGITS[:250]):

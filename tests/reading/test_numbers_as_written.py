@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.core.numbers.grid import rows_of
 from attncli.core.numbers.written import normalized
 from tests.conftest import cases, table
 from tests.reading.forms import FORMS, plain, problem_in, refusal_of
@@ -39,8 +38,7 @@ LONG = {
     f"0.{'0' * 400}1e-5": TOO_SMALL,
 }
 REFUSED = {
-    **{word: f"{CELL}: {said}" for word, said in table("numbers", "refused").items()},
-    **{word: f"{CELL}: {said}" for word, said in LONG.items()},
+    **{word: f"{CELL}: {said}" for word, said in (table("numbers", "refused") | LONG).items()},
     **dict.fromkeys(table("numbers", "infinite"), f"{CELL} is infinite"),
     **dict.fromkeys(table("numbers", "blank"), "1 cell is open: X[2, 2]"),
 }
@@ -117,13 +115,6 @@ def test_signs_that_change_no_digit_leave_the_digits_as_they_are_written() -> No
         assert normalized(written) == digits
 
 
-@cases("numbers", "what_parts_numbers")
-def test_commas_and_blanks_part_numbers_where_no_other_reading_fits(
-    text: str, rows: list[list[str]]
-) -> None:
-    assert [[word for _, word in row] for row in rows_of(text.splitlines())] == rows
-
-
 @cases("numbers", "true_and_false_are_no_numbers")
 def test_true_and_false_are_no_numbers(given: dict[str, Any]) -> None:
     with pytest.raises(attncli.InputError):
@@ -133,7 +124,7 @@ def test_true_and_false_are_no_numbers(given: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "mask",
     [
-        [[True, False], [True, True]],
+        [[True, np.False_], [np.True_, True]],
         [["true", "false"], [1, 1]],
         "true false\ntrue true",
         "tensor([[ True, False],\n        [ True,  True]])",

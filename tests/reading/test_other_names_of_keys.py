@@ -30,18 +30,18 @@ def test_every_alias_means_a_key_and_is_none() -> None:
     assert not set(aliases) & set(KEYS)
 
 
-def test_aliases_in_python() -> None:
-    keys: dict[str, Any] = {"x": [[1, 2], [3, 4]], "WQ": [[1], [0]], "wk": [[1], [0]], "X": None}
-    assert attncli.Problem(**keys).given == ("X", "W_q", "W_k")
+def test_other_names_in_python() -> None:
+    keys: dict[str, Any] = {"x": X, "WQ": [[1, 0], [0, 1]], "score": "dot", "K": None}
+    problem = attncli.Problem(**keys)
+    assert problem.given == ("X", "W_q", "score")
     with pytest.raises(InputError, match="wq and W_q are the same key"):
         attncli.Problem(**{"wq": [[1]], "W_q": [[1]]})  # type: ignore[arg-type]
-
-
-def test_other_names_in_answers() -> None:
-    problem = attncli.Problem(X=X, W_q=[[1, 0], [0, 1]], score="dot")
     assert attncli.check(problem, {"q": [["1", "2"], ["3", "4"]]}).verdict == "correct"
     with pytest.raises(InputError, match="W_q is an input of the problem, not a step"):
         attncli.check(problem, {"wq": [["1"]]})
+    trace = attncli.compute(problem, only=["q"])
+    assert attncli.explain(trace, "Wq[1, 1]").value == 1
+    assert attncli.render(trace, "csv", only=["q"]) == "1,2\n3,4\n"
 
 
 @pytest.mark.parametrize("key", ["K^T", "K_T", "KT", "Kᵀ", "K.T", "K^{T}"])
@@ -88,15 +88,12 @@ def test_a_score_function_by_another_name(written: str, meant: str) -> None:
 
 def test_bahdanau_and_mse_are_understood() -> None:
     own = {"W": [[1, 0]], "U": [[0, 1]], "v": [1]}
-    named = [{"name": name} | own for name in ("Bahdanau", "additive")]
-    losses = [{"loss": loss, "target": [[1, 1]]} for loss in ("MSE", "mean_squared_error")]
-    outputs = [
-        attncli.compute(attncli.Problem(X=[[1, 2]], score=score, gradient=loss))[
-            "d_X"
-        ].value.tolist()
-        for score, loss in zip(named, losses, strict=True)
-    ]
-    assert outputs[0] == outputs[1]
+    found = []
+    for name, loss in (("Bahdanau", "MSE"), ("additive", "mean_squared_error")):
+        score, gradient = {"name": name} | own, {"loss": loss, "target": [[1, 1]]}
+        problem = attncli.Problem(X=[[1, 2]], score=score, gradient=gradient)
+        found.append(attncli.compute(problem)["d_X"].value.tolist())
+    assert found[0] == found[1]
 
 
 def test_a_new_problem_of_another_word(attn: Attn) -> None:

@@ -48,11 +48,6 @@ def put(sheet: Any, row: int, column: int, cells: Cells) -> None:
                 cell.number_format = f"0.{'0' * decimals}" if decimals else "0"
 
 
-def saved(workbook: Any, path: Path) -> Path:
-    workbook.save(path)
-    return path
-
-
 def book(path: Path, *sheets: Mapping[str, Any], names: Sequence[str] = ()) -> Path:
     """Write sheets of cells by their names, such as {"B2": "X"}."""
     workbook = openpyxl.Workbook()
@@ -61,7 +56,8 @@ def book(path: Path, *sheets: Mapping[str, Any], names: Sequence[str] = ()) -> P
         for name, value in cells.items():
             put(sheet, *coordinate_to_tuple(name), value if isinstance(value, list) else [[value]])
     workbook.remove(workbook.worksheets[0])
-    return saved(workbook, path)
+    workbook.save(path)
+    return path
 
 
 @cases("workbooks", "shown")
@@ -167,7 +163,8 @@ def test_workbooks_of_students_are_judged_as_their_numbers_are(
     for case, matrices in islice(own, number):
         workbook = openpyxl.Workbook()
         layout(workbook, matrices)
-        (answers,) = load_answers(saved(workbook, tmp_path / "hw.xlsx"))
+        workbook.save(tmp_path / "hw.xlsx")
+        (answers,) = load_answers(tmp_path / "hw.xlsx")
         key, strict = AnswerKey(attncli.Problem(**case["problem"])), case.get("strict", False)
         as_text = submission_of(case["answers"], "student")
         assert outcome(key.check(answers, strict)) == outcome(key.check(as_text, strict)), case
@@ -223,7 +220,7 @@ def test_what_is_wrong_in_a_workbook_has_its_cell(
     assert said in str(refusal_of(tmp_path, data, ".xlsx"))
 
 
-def test_sheets(tmp_path: Path, attn: Attn) -> None:
+def test_sheets_are_problems_or_parts_of_one(tmp_path: Path) -> None:
     one, two = {"A1": [["X"], [1, 0]]}, {"A1": [["X"], [1, 0], [0, 1]]}
     several = book(tmp_path / "two.xlsx", one, two, names=["First", "Second"])
     assert [problem.title for problem in attncli.load_all(several)] == ["First", "Second"]
