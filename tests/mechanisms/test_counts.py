@@ -77,7 +77,7 @@ NO_PRODUCTS = ("variance", "mean_square")
 
 @pytest.mark.parametrize("number", range(len(recorded("counts"))))
 def test_modules_have_the_counts_of_pytorch(number: int) -> None:
-    """Of modules of PyTorch and transformers, as `benchmarks/libraries/counts.py` has recorded them."""
+    """Of modules of PyTorch and transformers, recorded by `benchmarks/libraries/counts.py`."""
     case = recorded("counts")[number]
     keys = problem_of({"keys": case["options"], "shapes": case["shapes"]})
     if "layers" in case:

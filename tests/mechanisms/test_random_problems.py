@@ -22,7 +22,8 @@ mp = reference.mp
 PROBLEMS = DATA / "recorded" / "exact_problems.jsonl"
 """Problems of every kind, of ordinary and of extreme size, with the right numbers in 40 digits.
 
-They were drawn at random. Beside each number is the largest error that floats may have, derived from the sizes that were added; None for any.
+They were drawn at random. Beside each number is the largest error that floats may have, derived
+from the sizes that were added; None for any.
 """
 
 
