@@ -240,7 +240,7 @@ def masked_by(at: Step, keep: Numbers) -> Numbers:
 
 def real_keys(at: Step) -> int:
     """Return how many keys are real, if a step is masked by that."""
-    mask = at.paper.keys.get("mask")
+    mask: Any = at.paper.keys.get("mask")
     need(isinstance(mask, dict) and "lengths" in mask)
     return int(mask["lengths"])
 

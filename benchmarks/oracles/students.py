@@ -127,15 +127,7 @@ class Paper:
             yield from "QKV"
         if self.kind == "pooling" or self.score["name"] in ("additive", "concat"):
             yield "hidden"
-        yield "scores"
-        if "scale" in self.keys or (self.score["name"] == "scaled_dot" and self.d_k != 1):
-            yield "scaled"
-        if "softcap" in self.keys:
-            yield "capped"
-        if "bias" in self.keys:
-            yield "biased"
-        if self.keep is not None and not self.keep.all():
-            yield "masked"
+        yield from self._names_of_scores()
         if self.kind == "co_attention":
             for side in ("x", "memory"):
                 yield from (f"exp_{side}", f"sum_{side}", f"weights_{side}", f"aligned_{side}")
@@ -146,6 +138,12 @@ class Paper:
         if self.heads > 1 and "W_o" in self.keys:
             yield "concat"
         yield "output"
+
+    def _names_of_scores(self) -> Iterator[str]:
+        is_scaled = "scale" in self.keys or (self.score["name"] == "scaled_dot" and self.d_k != 1)
+        is_masked = self.keep is not None and not self.keep.all()
+        is_there = True, is_scaled, "softcap" in self.keys, "bias" in self.keys, is_masked
+        yield from (name for name, there in zip(SCORES, is_there, strict=True) if there)
 
     @property
     def d_k(self) -> int:
@@ -284,9 +282,8 @@ class Paper:
         """Return the keys of every head."""
         if self.kind == "pooling":
             return known["hidden"]
-        if self.kind == "co_attention":
-            return self.keys["memory"][None]
-        return self.shared(known["K"], wrong)
+        is_shared = self.kind != "co_attention"
+        return self.shared(known["K"], wrong) if is_shared else self.keys["memory"][None]
 
     def shared(self, numbers: Numbers, wrong: Wrong = RIGHT) -> Numbers:
         """Return the numbers of the key/value head that each query head reads."""
@@ -432,9 +429,10 @@ class Paper:
         if wrong.id == "softmax_over_all":
             total = exp.sum(axis=(-1, -2), keepdims=True)
             return np.repeat(total, exp.shape[-2], axis=-2)
-        has_sink = self.sink is not None and wrong.id != "sink_missing"
-        sink = np.exp(np.reshape(self.sink, (-1, 1, 1))) if has_sink else 0
-        return np.asarray(exp.sum(axis=-1, keepdims=True) + sink)
+        total = exp.sum(axis=-1, keepdims=True)
+        if self.sink is not None and wrong.id != "sink_missing":
+            total = total + np.exp(self.sink.reshape(-1, 1, 1))
+        return np.asarray(total)
 
     def _weights(self, name: str, known: Known, wrong: Wrong) -> Numbers:
         if self.normalizer != "softmax":
@@ -674,4 +672,4 @@ def sparsemax(s: Numbers) -> Numbers:
     for _ in range(200):
         middle = (low + high) / 2
         low, high = (middle, high) if np.maximum(s - middle, 0).sum() > 1 else (low, middle)
-    return np.maximum(s - low, 0)
+    return np.asarray(np.maximum(s - low, 0))

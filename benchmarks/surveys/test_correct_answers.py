@@ -20,36 +20,16 @@ from benchmarks.oracles.students import ImpossibleError, Paper, Wrong
 from benchmarks.surveys.judging import check
 from benchmarks.surveys.test_mistakes import (
     SORTS,
-    WRONG,
+    TABLES,
     Work,
     cells_on_paper,
     codes_of,
     hand_in,
     key_of,
 )
-from tests.support.truth import Truth, faults
+from tests.support.truth import WRONG, Truth, faults
 
-WISHES: tuple[dict[str, Any], ...] = (
-    {},
-    {"mask": "causal"},
-    {"mask": "matrix"},
-    {"mask": "window", "columns": True},
-    {"kind": "cross", "mask": "lengths"},
-    {"biases": True, "w_o": True},
-    {"w_o": True, "columns": True, "mask": "causal"},
-    {"score": "cosine", "kind": "cross"},
-    {"score": "general"},
-    {"score": "additive", "biases": True},
-    {"score": "concat"},
-    {"score": "distance"},
-    {"score": "dot", "no_projections": True},
-    {"normalize": {"temperature": 2, "base": 3}},
-    {"bias": True, "softcap": 3.0},
-    {"heads": 4, "kv_heads": 2},
-    {"kind": "pooling"},
-    {"kind": "pooling", "output_activation": True, "no_projections": True},
-    {"kind": "co_attention"},
-)
+WISHES = TABLES["wishes"]
 
 
 def a_problem(random: np.random.Generator, i: int) -> tuple[Paper, dict[str, Numbers]]:
@@ -183,7 +163,7 @@ def test_no_mistake_is_named_that_does_not_give_the_numbers(
     random = np.random.default_rng(13)
     named: Counter[str] = Counter()
     for i in range(SPOILT):
-        paper, known = a_problem(random, i)
+        paper, _ = a_problem(random, i)
         id_, at = str(random.choice(list(MISTAKES))), str(random.choice(paper.steps))
         with suppress(ImpossibleError):
             work = hand_in(paper, HABITS[i % len(HABITS)], Wrong(id_, at) if i % 2 else Wrong())

@@ -11,7 +11,7 @@ a unit. Cells between the two may be called either.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice, product
 from pathlib import Path
@@ -265,7 +265,7 @@ def cells_on_paper(
 
 def codes_of(report: Report, at: str) -> Numbers:
     """Return the statuses of a step's cells in the student's layout."""
-    return np.asarray(report.steps[at].codes)[0]
+    return np.array(report.steps[at].codes[0])
 
 
 def named_in(report: Report, at: str) -> list[str]:
@@ -274,15 +274,14 @@ def named_in(report: Report, at: str) -> list[str]:
     return [finding.id, *(other.id for other in finding.also)] if finding else []
 
 
-def examined(work: Work, id_: str, at: str) -> Report:
+def examined(work: Work, id_: str, at: str, may_be: Sequence[str] = ()) -> Report:
     """Check what is said of a submission with one mistake, of which a step shows the first wrong.
 
-    At most two mistakes are named in it, and each gives the numbers.
+    At most two mistakes are named in it, and each gives the numbers. It `may_be` another one.
     """
     clear, must_not = work.clear(at)
     own, half = work.own[at], work.habit.half_units(work.own[at])
-    same = [one for one in TABLES["same_weights"].get(id_, ()) if at == "weights"]
-    also = [one for one in same if work.is_reproduced(one, at, clear)]
+    also = [n for n in may_be if n not in MISTAKES or work.is_reproduced(n, at, clear)]
     if (apart(own, own.flat[0]) <= 2 * half.max()).all():
         also.append("all_the_same")  # whoever wrote one number everywhere may not have calculated
     # A right number is right by chance, too, and one that was rounded in steps that are not shown.
@@ -291,14 +290,20 @@ def examined(work: Work, id_: str, at: str) -> Report:
     cells = cells_on_paper(key, work.paper, at, must)
     truth = Truth(mistake=id_, step=at, cells=cells, also=tuple(also))
     report = check(key, work.sheet, truth)
-    told = f"{truth}, {named_in(report, at)}: {work.habit}, {work.paper.problem()} {work.sheet}"
-    assert faults(report, truth) == [], told
+    about = f"{truth}, {named_in(report, at)}: {work.habit}, {work.paper.problem()} {work.sheet}"
+    assert faults(report, truth) == [], about
     is_wrong = codes_of(report, at) == WRONG
-    assert not is_wrong[must_not].any(), told
-    assert 0 < len(named_in(report, at)) <= 2, told
+    assert not is_wrong[must_not].any(), about
+    assert 0 < len(named_in(report, at)) <= 2, about
     for name in named_in(report, at):
-        assert name not in MISTAKES or work.is_reproduced(name, at, is_wrong), f"{name}: {told}"
+        assert name not in MISTAKES or work.is_reproduced(name, at, is_wrong), f"{name}: {about}"
     return report
+
+
+def told(named: Counter[str], id_: str) -> str:
+    """Return how often a mistake was named, and what was named instead."""
+    others = [f", {n} as {other}" for other, n in named.items() if other != id_]
+    return f"{named[id_]} named" + "".join(others)
 
 
 # ---- the surveys
@@ -318,21 +323,20 @@ def test_mistake_is_named(id_: str, record_property: Callable[[str, object], Non
             findings = examined(work, id_, case.at).findings
             is_first = id_ in {finding.id for finding in findings.values()}
             named[id_ if is_first else findings[case.at].id] += 1
-    others = ", ".join(f"{n} as {other}" for other, n in named.items() if other != id_)
-    record_property(id_, f"{named[id_]} named" + (f", {others}" if others else ""))
+    record_property(id_, told(named, id_))
 
 
 @pytest.mark.parametrize("id_", OTHER_SHAPES)
 def test_mistake_that_gives_another_shape_is_named(id_: str) -> None:
     """The shape is told, too; where rows and columns are as if exchanged, that comes first."""
-    for case, sort in [(case, sort) for case in OTHER_SHAPES[id_] for sort in case.sorts]:
-        drawn = papers(case.wish, sort, 0)
-        for habit in HABITS:
-            for paper in islice(drawn, DRAWS):
+    for case in OTHER_SHAPES[id_]:
+        drawn = {sort: papers(case.wish, sort, 0) for sort in case.sorts}
+        for sort, habit in product(case.sorts, HABITS):
+            for paper in islice(drawn[sort], DRAWS):
                 with suppress(ImpossibleError):
-                    own = paper.work(case.wrong(id_), habit, until=case.at)
-                    shapes = [np.squeeze(x[case.at]).shape for x in (own, paper.work())]
-                    if shapes[0] != shapes[1] and np.ptp(own[case.at]) >= 2:
+                    own, right = paper.work(case.wrong(id_), habit, until=case.at), paper.work()
+                    shapes = {np.squeeze(numbers[case.at]).shape for numbers in (own, right)}
+                    if len(shapes) == 2 and np.ptp(own[case.at]) >= 2:
                         break
             else:
                 pytest.fail(f"no problem shows {id_} ({case}, {habit})")
@@ -352,6 +356,11 @@ LEFT_OUT_OF_NETWORKS = (("h_0",), ("h_0", "scores"), ("h_0", "scores", "weights"
 """The steps of a network that are not handed in, in turn."""
 
 
+def first_other(own: Known, right: Known, steps: Iterable[str]) -> str:
+    """Return the first step with other numbers than the right ones; "" for none."""
+    return next((name for name in steps if not np.array_equal(own[name], right[name])), "")
+
+
 @pytest.mark.parametrize("id_", OF_NETWORKS)
 def test_mistake_in_a_network_is_named(id_: str) -> None:
     """Where contexts or weights alone are given, too, and numbers are telling."""
@@ -364,16 +373,15 @@ def test_mistake_in_a_network_is_named(id_: str) -> None:
             own = work_network(problem, id_, times, habit)
             left_out = LEFT_OUT_OF_NETWORKS[(turn + number) % len(LEFT_OUT_OF_NETWORKS)]
             sheet = {n: habit.texts(a) for n, a in own.items() if not n.startswith(left_out)}
-            other = [
-                n for n in sheet if own[n].shape != right[n].shape or (own[n] != right[n]).any()
-            ]
-            truth = Truth(mistake=id_, step=other[0]) if other else Truth(rounding=str(habit))
-            same_shape = not other or own[other[0]].shape == right[other[0]].shape
-            if other and same_shape and np.abs(own[other[0]] - right[other[0]]).max() < 0.05:
-                continue  # numbers that are nearly the right ones are not telling
+            truth, first = Truth(rounding=str(habit)), first_other(own, right, sheet)
+            if first:
+                truth = Truth(mistake=id_, step=first)
+                same_shape = own[first].shape == right[first].shape
+                if same_shape and np.abs(own[first] - right[first]).max() < 0.05:
+                    continue  # numbers that are nearly the right ones are not telling
             report = check(key, sheet, truth)
             assert faults(report, truth) == [], (habit, problem, sheet)
-            judged += bool(other)
+            judged += bool(first)
     assert judged >= 12
 
 
@@ -389,7 +397,8 @@ def test_mistakes_in_steps_that_were_left_out_are_found(
             habit = HABITS[number % len(HABITS)]
             drawn = papers(case.wish, case.sorts[number % len(case.sorts)], 1)
             for work in islice(shown(id_, case, habit, drawn, least=3), 1):
-                said = named_in(examined(work, id_, "weights"), "weights")
+                may_be = TABLES["same_weights"].get(id_, ())
+                said = named_in(examined(work, id_, "weights", may_be), "weights")
                 named["named" if id_ in said else "another that gives the same numbers"] += 1
     assert named["named"] > 50
     record_property("mistakes before the weights, which alone are given", dict(named))
@@ -403,7 +412,8 @@ def test_what_is_done_everywhere_is_told_from_one_step(id_: str) -> None:
     for case in EVERYWHERE[id_]:
         drawn = papers(case.wish, case.sorts[0], 3)
         for habit in HABITS:
-            examined(next(shown(id_, case, habit, drawn, least=3)), id_, case.at)
+            work = next(shown(id_, case, habit, drawn, least=3))
+            examined(work, id_, case.at, TABLES["same_weights"].get(id_, ()))
 
 
 @pytest.mark.parametrize(
