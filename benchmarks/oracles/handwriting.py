@@ -53,8 +53,8 @@ class Habit:
 
 @lru_cache(maxsize=200_000)
 def written(number: float, count: int, significant: bool) -> str:
-    """Round half away from zero, as people do."""
-    exact = Decimal(repr(number))
+    """Round half away from zero, as people do; what floats add to a half is not theirs."""
+    exact = Decimal(f"{number:.12g}")
     place = -count if not significant else (exact.adjusted() - count + 1 if exact else 0)
     digits = exact.quantize(Decimal(1).scaleb(min(place, 0)), rounding=ROUND_HALF_UP)
     if place > 0:

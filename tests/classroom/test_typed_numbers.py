@@ -1,0 +1,160 @@
+"""Whatever is typed on the practice page, its scripts and `attn check` judge it alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
+from math import inf, isfinite
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import attncli
+from attncli.classroom.answer_table import wrong_numbers
+from attncli.core.explaining.explain import is_blank
+from attncli.core.tape.step import Operation
+from tests.conftest import SAMPLES, TYPICAL_SAMPLES
+from tests.support.practice_page import MAY_SAY, Page, is_named, page_script, said_by_check
+
+PROBLEMS = [path.stem for path in TYPICAL_SAMPLES if path.suffix == ".yaml"]
+ASKED: list[dict[str, Any]] = [
+    {},
+    {"marking": {"decimals": 2}},
+    {"marking": {"tolerance": 0.01}},
+    {"round": {"decimals": 2}},
+]
+LARGEST_STEP = 40
+"""Maximum number of cells of a step that is filled in."""
+
+ODD = (
+    *("", "~", "?", "_", "  ", "0.0", "1.0", "abc", "1,5,2", "1.2.3"),
+    *("1/2/2024", "-", "1/0", "sqrt(-1)", "1,234", "inf", "nan", "true", "2 3", "sqrt 4", "(1"),
+    *("1)", "1e400", "1e-400", "1/2√3", "0x", "½", "1_000", "e", "--1"),
+)
+"""What is blank, hardly a number, or none."""
+
+
+script = cache(page_script)
+
+
+@cache
+def sheet_of(name: str, asked: int) -> tuple[Page, attncli.AnswerKey]:
+    """Return the practice page of a sample, and its key."""
+    written = attncli.load(SAMPLES / f"{name}.yaml").written
+    problem = attncli.Problem(**{**written, **ASKED[asked]})
+    return Page(script(), attncli.compute(problem)), attncli.AnswerKey(problem)
+
+
+sheets = st.builds(sheet_of, st.sampled_from(PROBLEMS), st.integers(0, len(ASKED) - 1))
+
+
+def steps_of(page: Page) -> list[str]:
+    """Return the steps that may be filled in and are not too large."""
+    return [n for n in page.data["steps"] if page.trace[n].value.size <= LARGEST_STEP]
+
+
+@st.composite
+def typed(draw: st.DrawFn, number: float) -> str:
+    """Type the right number, one near it, another way to write it, or anything."""
+    sort = draw(
+        st.sampled_from(("right", "right", "right", "last", "cut", "wrong", "exact", "odd"))
+    )
+    if sort == "odd":
+        return draw(st.sampled_from(ODD))
+    if not isfinite(number):
+        return draw(st.sampled_from(("-inf", "-∞", "−∞", "-1e9", "-oo", "0", "-999")))
+    decimals = draw(st.sampled_from((1, 2, 2, 2, 3, 4, 6)))
+    if sort == "exact":
+        near = Fraction(number).limit_denominator(60)
+        square = Fraction(number * number).limit_denominator(60)
+        if abs(near - Fraction(number)) < 1e-12:
+            return draw(st.sampled_from((str(near), f"({near.numerator})/{near.denominator}")))
+        if abs(float(square) - number * number) < 1e-12:
+            return f"{'-' * (number < 0)}sqrt({square})"
+        return f"{number * 1.41:.2f}/1.41"
+    unit = 10.0**-decimals
+    number = {
+        "right": number,
+        "last": number + draw(st.sampled_from((unit, -unit))),
+        "cut": int(number / unit) * unit,
+        "wrong": number * draw(st.sampled_from((2, -1))) + draw(st.sampled_from((0, 0.3, -1, 10))),
+    }[sort]
+    text = f"{number:.{decimals}f}"
+    ways = [text, text, f"≈{text}", f"about {text}", text.replace(".", ","), text.replace("-", "−")]
+    ways += [
+        f"{text}0" if decimals else text,
+        f"+{text}".replace("+-", "-"),
+        f"{number * 100:.1f}%",
+    ]
+    return draw(st.sampled_from(ways))
+
+
+def other_ways(trace: attncli.Trace, step: attncli.Step) -> Iterator[Any]:
+    """Yield a step by other right ways: masked earlier, or with shifted exponents."""
+    name, right = step.name, step.value
+    if trace.unrounded is not None:  # these are right for numbers that were not rounded
+        return
+    if "masked" in trace and name in ("scores", "scaled"):
+        yield np.where(trace["masked"].value == -inf, -inf, right)
+    if "masked" in trace and name == "masked":
+        yield np.where(right == -inf, -inf, trace["scores"].value)
+    if name == "scores" and "scaled" in trace:
+        yield trace["scaled"].value
+    if name in ("exp", "sum") and "exp" in trace:
+        shifted = trace["exp"].value / trace["exp"].value.max(axis=-1, keepdims=True)
+        yield shifted if name == "exp" else shifted.sum(axis=-1, keepdims=True)
+
+
+def is_named_by_both(key: attncli.AnswerKey, step: str, texts: list[str], mistake: str) -> bool:
+    """Return False if `check` does not name what the page does; a step left out has two names."""
+    is_left_out = " was calculated from " in mistake
+    return not mistake or is_left_out or is_named(key, step, texts, mistake)
+
+
+@given(st.data())
+@settings(max_examples=12, deadline=None)
+def test_the_page_judges_what_is_typed_as_check_does(data: st.DataObject) -> None:
+    page, key = data.draw(sheets)
+    step = page.trace[data.draw(st.sampled_from(steps_of(page)))]
+    others = [x for x in other_ways(page.trace, step) if x.shape == step.value.shape]
+    numbers = data.draw(st.sampled_from([step.value, *others]))
+    texts = [f"{x:.3f}" if isfinite(x) else "-inf" for x in numbers.ravel().tolist()]
+    for place, at in enumerate(np.ndindex(step.value.shape)):
+        if isinstance(step.operation, Operation) and is_blank(step, at):
+            texts[place] = ""  # there is no field
+        elif numbers is step.value and data.draw(st.booleans()):
+            texts[place] = data.draw(typed(float(numbers[at])))
+    codes, mistake = page.says(step.name, texts)
+    expected = said_by_check(key, step.name, texts)
+    for text, by_page, by_check in zip(texts, codes, expected, strict=True):
+        assert by_page in MAY_SAY.get(by_check, (by_check,)), f"{text} among {texts} in {step.name}"
+    assert is_named_by_both(key, step.name, texts, mistake), (step.name, texts)
+
+
+@cache
+def mistakes_of(page: Page) -> list[Any]:
+    """Return the numbers that mistakes give, in steps that are not too large."""
+    every = wrong_numbers(page.trace.unrounded or page.trace, steps_of(page), 6)
+    return [one for one in every if np.abs(one.numbers[np.isfinite(one.numbers)]).max() < 1e12]
+
+
+@given(st.data())
+@settings(max_examples=12, deadline=None)
+def test_the_page_names_no_other_mistake_than_check(data: st.DataObject) -> None:
+    """Of the numbers of a mistake some have been typed, and some of these are right."""
+    page, key = data.draw(sheets)
+    one = data.draw(st.sampled_from(mistakes_of(page)))
+    right = page.trace[one.step].value.ravel().tolist()
+    decimals = data.draw(st.integers(1, 4))
+    kinds = st.sampled_from(("wrong",) * 6 + ("right", "blank"))
+    texts = []
+    for number, other in zip(one.numbers.ravel().tolist(), right, strict=True):
+        kind = data.draw(kinds)
+        chosen = other if kind == "right" else number
+        text = f"{chosen:.{decimals}f}" if isfinite(chosen) else "-inf"
+        texts.append("" if kind == "blank" else text)
+    _, mistake = page.says(one.step, texts)
+    assert is_named_by_both(key, one.step, texts, mistake), (one.step, texts)
