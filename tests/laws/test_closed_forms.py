@@ -144,12 +144,6 @@ def test_exact_is_float_on_random_problems(
     assert assert_near(trace, exact) > 10
 
 
-@given(scores=st.lists(st.lists(st.integers(1, 9), min_size=3, max_size=3), min_size=1, max_size=3))
-def test_exact_division_by_the_sum(scores: list[list[int]]) -> None:
-    trace, exact = exact_of(scores=scores, V=[[1], [2], [4]], normalize="sum")
-    assert_near(trace, exact)
-
-
 @pytest.mark.whole
 def test_what_is_too_long_is_left_out_and_named() -> None:
     trace = attncli.compute(attncli.load(SAMPLES / "recurrent.yaml"))

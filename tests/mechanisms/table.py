@@ -395,7 +395,7 @@ def parameters(keys: Keys) -> list[str]:
 
 MATRICES = re.compile(
     r"X|memory|mask|(past\.)?[QKV]|scores|bias|(mask\.)?(keep|block)|alpha|beta|positions\.P"
-    r"|gate\.W|W_(?!c$)\w+"
+    r"|gate\.W|gradient\.target|W_(?!c$)\w+"
 )
 """Keys whose matrices are transposed where tokens are columns."""
 

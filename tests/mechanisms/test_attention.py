@@ -203,13 +203,6 @@ def test_a_causal_mask_of_unequal_numbers_is_told_to_be_top_left(mask: Any, is_t
         assert trace["weights"].value[0].tolist() == [1, 0, 0, 0, 0]
 
 
-def test_a_large_causal_mask_is_told_to_be_top_left_once() -> None:
-    q, k = numbers(1, 300, 2), numbers(2, 900, 2)
-    trace = attncli.compute(attncli.Problem(Q=q, K=k, V=k, mask="causal"), only=["output"])
-    assert "streamed" in trace.path
-    assert [warning[:12] for warning in trace.warnings] == ["mask: causal"]
-
-
 BOOLEAN = np.array([[True, False, False], [True, True, False], [True, True, True]])
 TRUE_MAY_ATTEND = "a query may attend where the mask is true, but some programs mean the reverse"
 

@@ -157,9 +157,8 @@ def test_tiles_of_many_tokens_give_the_numbers_of_the_lines(row: Keys) -> None:
 @given(seed=SEEDS)
 def test_other_ways_to_write_it_give_the_same(row: Keys, seed: int) -> None:
     """All steps, where tokens are columns, with their derivatives; the output of the others."""
-    keys = problem_of(row, seed)
-    in_rows = computed(keys, gradient="sum")
-    columns = computed(in_columns(keys), gradient="sum")
+    keys = {"gradient": "sum"} | problem_of(row, seed)
+    in_rows, columns = computed(keys), computed(in_columns(keys))
     assert list(columns.steps) == list(in_rows.steps)
     for step in in_rows:
         expected = np.swapaxes(step.value, -1, -2) if len(step.trailing) > 1 else step.value

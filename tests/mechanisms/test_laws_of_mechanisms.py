@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import attncli
 from attncli.checking.mistakes import of_latent
 from attncli.checking.mistakes.mistake import Mistake
-from attncli.core.explaining.exact import Exact
 from attncli.core.tape.step import Step
 from tests.conftest import DATA, SAMPLES
 from tests.mechanisms.table import (
@@ -453,22 +452,6 @@ def test_a_mistake_in_a_tile_is_named_in_a_layer() -> None:
     assert finding.id == "tile_output_not_rescaled"
 
 
-def test_labels_are_those_of_the_keys_in_a_tile() -> None:
-    trace = attncli.compute(attncli.load(SAMPLES / "online.yaml"), rounded=False)
-    found = {name: trace[name].labels.get("key") for name in ("S_1", "S_2", "V_2", "P_2")}
-    assert found == {"S_1": ("k1", "k2"), **dict.fromkeys(("S_2", "V_2", "P_2"), ("k3", "k4"))}
-    assert trace["P_2"]["q2", "k4"] == 1
-
-
-def test_closed_forms_are_those_of_untiled_softmax() -> None:
-    keys: Keys = {"scores": [[1, 3, 2, 3], [0, 0, 5, 1]], "V": [[1, 0], [2, 1], [0, 3], [1, 1]]}
-    found = []
-    for trace in (computed(keys, online={"tile": 2}), computed(keys)):
-        found.append(Exact(trace).texts(trace["output"]))
-    assert found[0] == found[1]
-    assert found[0][0][0] == "(1 + 3·e^2)/(1 + e + 2·e^2)"
-
-
 def test_weights_are_no_step_of_many_tokens_either() -> None:
     """While the output of many tokens is calculated without its n × m steps."""
     problem = attncli.Problem(X=numbers(1, 600, 2), online={"tile": 200})
@@ -561,12 +544,6 @@ def test_a_decoder_of_another_size_has_a_state_of_its_own() -> None:
         computed(keys | {"decoder": decoder})
     trace = computed(keys | {"decoder": decoder | {"h_0": [0, 1, 0]}})
     assert trace["s_2"].value.shape == (3,)
-
-
-def test_a_sentence_of_padding_alone_has_no_weights() -> None:
-    trace = computed(translation(1, "gru", mask={"lengths": 0}))
-    assert not trace["weights"].value.any()
-    assert trace.warnings[0].startswith("every cell of masked_1 is blocked")
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ import pytest
 import attncli
 from attncli.core.errors import InputError
 from attncli.core.mechanisms.compute import compute
-from tests.conftest import DATA, table
-from tests.mechanisms.table import OF_KINDS, Keys, as_lists, exact, inside, problem_of
+from tests.conftest import DATA
+from tests.mechanisms.table import OF_KINDS, Keys, as_lists, exact, inside, problem_of, rows
 from tests.oracles import reference
 
 mp = reference.mp
@@ -109,7 +109,6 @@ def test_random_problems_are_right_or_refused() -> None:
             word = named[1] or named[2] if named else said
             assert word in reasons or (reasons <= ZEROS and any(zero in said for zero in reasons))
             continue
-        assert "refused" not in case
         trace = attncli.compute(problem)
         for name, heads in case["steps"].items():
             array = trace[name].array
@@ -120,12 +119,6 @@ def test_random_problems_are_right_or_refused() -> None:
                 off = np.abs(numbers - right) - np.spacing(np.abs(right))
                 assert np.isfinite(numbers).all(), f"{name} of line {number}"
                 assert (off <= most * (1 + 1e-9)).all(), f"{name} of line {number}: {numbers}"
-
-
-def test_a_blocked_cell_stays_blocked_beside_the_largest_number() -> None:
-    kept = attncli.compute(attncli.Problem(scores=[[-np.inf, -1e307]], V=[[1], [2]], scale=10))
-    assert kept["scaled"].value.tolist() == [[-np.inf, -1e308]]
-    assert kept["weights"].value.tolist() == [[0, 1]]
 
 
 @pytest.mark.parametrize("key", ["scale", "softcap", "normalize"])
@@ -144,23 +137,13 @@ def test_sparsemax_of_float32_differences_whose_sum_overflows() -> None:
     assert attncli.compute(problem)["weights"].value.tolist() == [[0, 0, 0, 1]]
 
 
-KNOWN = pytest.mark.xfail(
-    reason="scaled angles are in float64, and so is what follows", strict=True
-)
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        pytest.param(row, id=row["name"], marks=[KNOWN] * row["name"].startswith("scaled"))
-        for row in table("mechanisms", "derivatives")
-    ],
-)
+@rows("mechanisms", "derivatives")
 def test_calculations_of_float32_are_float32(row: Keys) -> None:
-    """With their gradients."""
+    """With their gradients; but for scaled angles, a known defect, and for what follows them."""
     keys = with_arrays(as_lists(problem_of(row)), "f4") | {"gradient": "sum", "learning_rate": 0.1}
-    for step in attncli.compute(attncli.Problem(**keys)):
-        assert step.array.dtype == np.float32, step.name
+    trace = attncli.compute(attncli.Problem(**keys))
+    wide = [step.name for step in trace if step.array.dtype != np.float32]
+    assert wide[:1] == (["angles_q"] if row["name"] == "scaled angles" else [])
 
 
 Q, K, V = np.array([[3, 4], [1, -2.0]]), np.array([[1, 1], [2, 0.5], [0, 3.0]]), [[1.0], [2], [4]]
@@ -194,13 +177,8 @@ def test_distances_and_their_gradients_depend_on_the_width_alone(exponent: int) 
 
 def test_all_steps_are_judged_by_their_own_numbers(tmp_path: Any) -> None:
     """2·2 − 1 is 3 everywhere, though 1·1 − 1 would be a sum of 0."""
-    rows = ", ".join(["[2]"] * 512)
+    matrix = ", ".join(["[2]"] * 512)
     path = tmp_path / "hw.yaml"
-    path.write_text(f"X: [{rows}]\nscore: dot\nbias: -1\nnormalize: sum\n")
+    path.write_text(f"X: [{matrix}]\nscore: dot\nbias: -1\nnormalize: sum\n")
     problem = attncli.load(path)
     assert compute(problem).output[0, 0] == 2
-
-
-def test_a_number_may_have_all_the_digits_of_a_float() -> None:
-    keys: Keys = {"Q": [[1.7e308]], "K": [[1e-300]], "V": [[1]], "round": {"significant": 17}}
-    assert attncli.compute(attncli.Problem(**keys))["Q"].value == [[1.7e308]]
