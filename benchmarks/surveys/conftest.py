@@ -7,6 +7,7 @@ A survey is a test function of this folder; what it judges by `judging.check` be
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -41,10 +42,10 @@ def _recording(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    for name, value in report.user_properties if report.when == "teardown" else ():
-        if name == RECORDED:
-            survey, lines = value
-            recorded.setdefault(survey, []).extend(lines)
+    about: dict[str, Any] = dict(report.user_properties)
+    if report.when == "teardown" and RECORDED in about:
+        survey, lines = about[RECORDED]
+        recorded.setdefault(survey, []).extend(lines)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -29,7 +29,7 @@ from attncli.reading.workbooks import class_table, number_text
 from tests.checking.test_recorded_submissions import SURVEYS, cases_of, said
 from tests.conftest import SAMPLE_FILES, SAMPLES, Attn
 from tests.reading.test_zip_files import zipped
-from tests.support.truth import judged
+from tests.support import truth
 
 Cells: TypeAlias = Sequence[Sequence[Any]]
 
@@ -146,7 +146,7 @@ def test_workbooks_of_students_are_judged_as_their_numbers_are(tmp_path: Path) -
         report = AnswerKey(attncli.Problem(**case["problem"])).check(
             answers, case.get("strict", False)
         )
-        beside = judged({"truth": {"rounding": "any"}} | case)[0]
+        beside = truth.judged({"truth": {"rounding": "any"}} | case)[0]
         assert said(report) == said(beside), (layout.__name__, case)
         count += 1
     print(count)
