@@ -26,7 +26,7 @@ def delta(hand: Hand, given: Keys) -> Matrix:
         hand.here, hand.suffix = t + 1, f"_{t + 1}"
         q, k, v = (hand.write(n.lower(), [[head[t]] for head in whole[n]]) for n in "QKV")
         if "qk_norm" in keys:
-            q, units = (normed(hand, y, n, keys["qk_norm"]) for n, y in (("Q", q), ("K", k)))
+            q, units = (normed(hand, y, n, keys["qk_norm"]) for n, y in (("q", q), ("k", k)))
             q = hand.write("q_normed", q)
             k = hand.write("k_normed", hand.either(units, keys_not_normed=lambda k=k: k))
         of_token = {name: [rows[t] for rows in heads] for name, heads in rates.items() if heads}

@@ -24,11 +24,10 @@ def squeezed(hand: Hand, keys: Keys, x: Matrix, side: str) -> Matrix:
     (c,) = hand.write(f"c_{side}", [hand.product(x, hand.numbers(weight))])
     if "latent_norm" not in keys:
         return c
-    squares = hand.write(f"mean_square_{side}", [mean_squares(hand, c)])[0]
-    gain = hand.numbers(keys.get(f"gain_{side}", []))
-    gain = hand.either(gain, gain_forgotten=list)
-    normed = root_mean_square(hand, c, keys.get("eps", 1e-6), gain, squares)
-    (normed,) = hand.write(f"normed_{side}", [normed])
+    squares = hand.write(f"mean_square_{side}", mean_squares(hand, [c]))
+    gain = hand.either(hand.numbers(keys.get(f"gain_{side}", [])), gain_forgotten=list)
+    normed = root_mean_square(hand, [c], squares, keys.get("eps", 1e-6), gain)
+    (normed,) = hand.write(f"normed_{side}", normed)
     return hand.either(normed, norm_skipped=lambda: c)
 
 

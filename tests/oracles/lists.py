@@ -21,6 +21,12 @@ def each(function: Callable[..., Any], *nested: Any) -> Any:
     return function(*nested)
 
 
+def by_rows(function: Callable[..., Any], *heads: list[Any]) -> list[Any]:
+    """Apply a function row by row to matrices of several heads."""
+    several = [zip(*matrices, strict=True) for matrices in zip(*heads, strict=True)]
+    return [[function(*rows) for rows in matrices] for matrices in several]
+
+
 def depth(nested: Any) -> int:
     """Return how many axes nested lists have."""
     return 1 + (depth(nested[0]) if len(nested) else 0) if is_list(nested) else 0

@@ -175,7 +175,7 @@ def turn(hand: Hand, rows: Matrix, cosines: Matrix, sines: Matrix, p: Keys) -> M
     return found
 
 
-def added_to_score(hand: Hand, p: Keys, i: int, j: int, head: int, heads: int) -> Number:
+def added_to_score(hand: Hand, p: Keys, heads: int, head: int, i: int, j: int) -> Number:
     """Return what positions add to one score: −slope · |i − j|, or a number of a table."""
     own, sign = hand.own, -1 if hand.does("sign_of_position_bias") else 1
     if hand.does("positions_left_out"):

@@ -14,7 +14,7 @@ from tests.oracles.latent import latent
 from tests.oracles.lists import depth, each, is_list, transposed
 from tests.oracles.networks import co_attention, encoder_decoder, pooling, recurrent
 from tests.oracles.transformer import transformer
-from tests.oracles.weights import shares
+from tests.oracles.weights import over_sums
 
 __all__ = ["BLOCKED", "check", "depth", "mp", "read", "solve"]
 
@@ -47,7 +47,7 @@ def softmax(row: Vector, temperature: Number, base: Number = None) -> Vector:
     """base^(s/T) / Σ base^(s/T), e where there is no base."""
     largest, base = max(row), mp.e if base is None else base
     powers = [mp.mpf(0) if s == BLOCKED else base ** ((s - largest) / temperature) for s in row]
-    return shares([[powers]], [[[mp.fsum(powers)]]])[0][0]
+    return over_sums([[powers]], [[[mp.fsum(powers)]]])[0][0]
 
 
 def worked_by(hand: Hand, keys: Keys) -> Matrix:

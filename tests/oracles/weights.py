@@ -1,65 +1,56 @@
 """From queries and keys to weights, and to what is read by them: every score, mask and normaliser.
 
 Bahdanau et al. 2015 (additive), Luong et al. 2015 (dot, general, concat), Vaswani et al. 2017
-(scaled), Katharopoulos et al. 2020 (linear), Martins and Astudillo 2016 (sparsemax), Press et al.
-2022 (ALiBi), Shaw et al. 2018 (relative), Dao 2023, algorithm 1 (tiles).
+(scaled), Katharopoulos et al. 2020 (linear), Martins and Astudillo 2016 (sparsemax), Dao 2023,
+algorithm 1 (tiles).
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from tests.oracles.arithmetic import BLOCKED, Arithmetic, Hand, Heads, Keys, Matrix, Number, Vector
-from tests.oracles.lists import depth, each, every, is_list, plus, shared, times, transposed
+from tests.oracles.lists import by_rows, depth, each, every, plus, shared, times, transposed
 from tests.oracles.positions import added_to_score
-
-# Scores.
 
 
 def scores(hand: Hand, q: Heads, k: Heads, score: Keys) -> Heads:
     """Write what the score function gives for every query and key, of every head of queries."""
     own, name = hand.own, score["name"]
     parts = {key: hand.numbers(part) for key, part in score.items() if key != "name"}
+
+    def phi(x: Number) -> Number:
+        return x + 1 if x > 0 else own.exp(x)
+
+    def of_pair(x: Vector, y: Vector) -> Number:
+        if name == "general":
+            return own.dot(x, hand.applied(parts["W"], y))
+        if name == "cosine":
+            return own.dot(x, y) / (own.sqrt(own.dot(x, x)) * own.sqrt(own.dot(y, y)))
+        if name == "distance":
+            apart, width = each(lambda a, b: a - b, x, y), parts.get("width", own.number(1))
+            return -own.dot(apart, apart) / (2 * width * width)
+        return own.dot(x, y)
+
     if name == "linear":
-        q, k = (hand.write(f"phi_{side}", each(phi(own), x)) for side, x in (("q", q), ("k", k)))
+        q, k = hand.write("phi_q", each(phi, q)), hand.write("phi_k", each(phi, k))
     pairs = [*zip(q, shared(k, len(q)), strict=True)]
     if name in ("additive", "concat"):
         hidden = hand.write("hidden", [layer(hand, parts, *pair) for pair in pairs])
-        found = [[hand.applied(row, parts["v"]) for row in head] for head in hidden]
-        return hand.write("scores", found)
-    if name == "general":
-        pairs = [(a, [hand.applied(parts["W"], y) for y in b]) for a, b in pairs]
-
-    def cosine(x: Vector, y: Vector) -> Number:
-        return own.dot(x, y) / (own.sqrt(own.dot(x, x)) * own.sqrt(own.dot(y, y)))
-
-    def distance(x: Vector, y: Vector) -> Number:
-        width = parts.get("width", own.number(1))
-        return -own.total([(a - b) * (a - b) for a, b in zip(x, y, strict=True)]) / (
-            2 * width * width
-        )
-
-    function = {"cosine": cosine, "distance": distance}.get(name, own.dot)
-    return hand.write("scores", [[[function(x, y) for y in b] for x in a] for a, b in pairs])
-
-
-def phi(own: Arithmetic) -> Any:
-    """Return x + 1 where x is positive, else e^x."""
-    return lambda x: x + 1 if x > 0 else own.exp(x)
+        return hand.write("scores", by_rows(lambda row: hand.applied(row, parts["v"]), hidden))
+    return hand.write("scores", [[[of_pair(x, y) for y in b] for x in a] for a, b in pairs])
 
 
 def layer(hand: Hand, parts: Keys, q: Matrix, k: Matrix) -> list[Matrix]:
     """tanh(W q + U k + b), or tanh(W [q; k] + b)."""
-    w, b = parts["W"], parts.get("b")
-    of_q, of_k = (
-        [row[: len(q[0])] for row in w],
-        parts.get("U") or [row[len(q[0]) :] for row in w],
-    )
-    sides = [[hand.applied(matrix, row) for row in rows] for matrix, rows in ((of_q, q), (of_k, k))]
-    inner = [[plus(x, y) for y in sides[1]] for x in sides[0]]
-    inner = [[plus(x, b) for x in row] for row in inner] if b else inner
-    return each(hand.own.tanh, inner)
+    size, b = len(q[0]), parts.get("b")
+    u = parts.get("U") or [row[size:] for row in parts["W"]]
+    of_q = [hand.applied([row[:size] for row in parts["W"]], x) for x in q]
+    of_k = [hand.applied(u, y) for y in k]
+    inner = [[plus(x, y) for y in of_k] for x in of_q]
+    return each(hand.own.tanh, [[plus(x, b) for x in row] for row in inner] if b else inner)
 
 
 # What is done to scores before they are normalised.
@@ -82,57 +73,51 @@ def scaled(hand: Hand, s: Heads, keys: Keys, sizes: dict[str, int]) -> Heads:
     d_k = sizes.get("d_k", 1)
     if "scores" in keys or keys["score"]["name"] != "scaled_dot" or d_k == 1:
         return s
-    root = hand.own.sqrt(
-        hand.either(
-            d_k, scaled_by_whole_head=lambda: 2 * d_k, scaled_by_content_part=lambda: sizes["d_h"]
-        )
-    )
+    d_k = hand.either(d_k, scaled_by_whole_head=lambda: 2 * d_k)
+    root = hand.own.sqrt(hand.either(d_k, scaled_by_content_part=lambda: sizes["d_h"]))
     return hand.write("scaled", each(lambda x: x / root, s))
+
+
+def cell(stack: Any, *place: int) -> Any:
+    """Return a cell of nested lists, in which one part may be that of all."""
+    for at in place[-depth(stack) :]:
+        stack = stack[at if len(stack) > 1 else 0]
+    return stack
+
+
+def placed(function: Callable[..., Any], s: Heads) -> Heads:
+    """Return function(x, head, i, j) of every score."""
+    return [
+        [[function(x, h, i, j) for j, x in enumerate(row)] for i, row in enumerate(matrix)]
+        for h, matrix in enumerate(s)
+    ]
 
 
 def biased(hand: Hand, s: Heads, keys: Keys) -> Heads:
     """Add the bias of the problem, and what positions add to scores."""
-    found = s
-    if "bias" in keys and any(map(float, every(keys["bias"]))):
-        found = []
-        for h, matrix in enumerate(s):
-            bias = hand.numbers(keys["bias"])
-            bias = bias[h % len(bias)] if depth(bias) == 3 else bias
-            found.append(
-                [[x + cell(bias, i, j) for j, x in enumerate(r)] for i, r in enumerate(matrix)]
-            )
+    found, bias = s, hand.numbers(keys.get("bias", []))
+    if any(map(float, every(bias))):
+        found = placed(lambda x, *place: x + cell(bias, *place), s)
     for p in keys["positions"]:
         if p["name"] in ("alibi", "relative"):
-            found = [
-                [
-                    [x + added_to_score(hand, p, i, j, h, len(s)) for j, x in enumerate(row)]
-                    for i, row in enumerate(matrix)
-                ]
-                for h, matrix in enumerate(found)
-            ]
+            found = placed(lambda x, *at, p=p: x + added_to_score(hand, p, len(s), *at), found)
     return s if found is s else hand.write("biased", found)
-
-
-def cell(matrix: Matrix, i: int, j: int) -> Number:
-    """Return a cell of a matrix of which one row or one column may be that of all."""
-    row = matrix[i if len(matrix) > 1 else 0]
-    return row[j if len(row) > 1 else 0]
 
 
 FORMS = {"causal", "keep", "block", "lengths", "window", "when", "align", "offset"}
 """The keys of a mask that `may_attend` knows."""
 
 
-def may_attend(i: int, j: int, n: int, m: int, mask: Keys) -> bool:
-    """Return whether all forms of a mask let query i see key j; matrices are of one head."""
+def may_attend(h: int, i: int, j: int, n: int, m: int, mask: Keys) -> bool:
+    """Return whether all forms of a mask let query i see key j."""
     assert set(mask) <= FORMS, "the oracle has no line for a form of the mask"
     p = i + (m - n if mask.get("align") == "bottom-right" else 0) + int(mask.get("offset", 0))
     left, right = mask.get("window", (-1, -1))
     places = {"i": i + 1, "j": j + 1, "p": p + 1, "n": n, "m": m}
     return (
         not (mask.get("causal") and j > p)
-        and not ("keep" in mask and cell(mask["keep"], i, j) == 0)
-        and not ("block" in mask and cell(mask["block"], i, j) == 1)
+        and not ("keep" in mask and cell(mask["keep"], h, i, j) == 0)
+        and not ("block" in mask and cell(mask["block"], h, i, j) == 1)
         and j < mask.get("lengths", m)
         and (left == -1 or p - left <= j)
         and (right == -1 or j <= p + right)
@@ -142,24 +127,11 @@ def may_attend(i: int, j: int, n: int, m: int, mask: Keys) -> bool:
 
 def masked(hand: Hand, s: Heads, keys: Keys) -> Heads:
     """Write −∞ where a query may not see a key, if that is so anywhere."""
-    n, m, mask = len(s[0]), len(s[0][0]), keys["mask"]
-    found, is_any = [], bool(keys.get("is_masked"))
-    for h, matrix in enumerate(s):
-        several = {k: part for k, part in mask.items() if is_list(part) and depth(part) == 3}
-        own = mask | {key: part[h % len(part)] for key, part in several.items()}
-        seen = [[may_attend(i, j, n, m, own) for j in range(m)] for i in range(n)]
-        is_any = is_any or not all(map(all, seen))
-        blocked = hand.own.number(BLOCKED)
-        found.append(each(lambda x, is_seen, b=blocked: x if is_seen else b, matrix, seen))
-    return hand.write("masked", found) if is_any else s
-
-
-# Normalisers.
-
-
-def weigh(hand: Hand, s: Heads, keys: Keys, sizes: dict[str, int]) -> Heads:
-    """Write what comes after the scores, up to the weights."""
-    return normalized(hand, adjusted(hand, s, keys, sizes), keys["normalize"])
+    n, m, blocked = len(s[0]), len(s[0][0]), hand.own.number(BLOCKED)
+    seen = placed(lambda _, *place: may_attend(*place, n, m, keys["mask"]), s)
+    if all(every(seen)) and not keys.get("is_masked"):
+        return s
+    return hand.write("masked", each(lambda x, is_seen: x if is_seen else blocked, s, seen))
 
 
 def adjusted(hand: Hand, s: Heads, keys: Keys, sizes: dict[str, int]) -> Heads:
@@ -170,8 +142,16 @@ def adjusted(hand: Hand, s: Heads, keys: Keys, sizes: dict[str, int]) -> Heads:
         s = hand.write("capped", each(lambda x: cap * hand.own.tanh(x / cap), s))
     s = masked(hand, biased(hand, s, keys), keys)
     if hand.does("cache_without_new_token") and len(s[0][0]) > 1:
-        s = [[[*row[:-1], hand.own.number(BLOCKED)] for row in matrix] for matrix in s]
+        s = by_rows(lambda row: [*row[:-1], hand.own.number(BLOCKED)], s)
     return s
+
+
+# Normalisers.
+
+
+def weigh(hand: Hand, s: Heads, keys: Keys, sizes: dict[str, int]) -> Heads:
+    """Write what comes after the scores, up to the weights."""
+    return normalized(hand, adjusted(hand, s, keys, sizes), keys["normalize"])
 
 
 def normalized(hand: Hand, s: Heads, how: Keys) -> Heads:
@@ -194,13 +174,16 @@ def normalized(hand: Hand, s: Heads, how: Keys) -> Heads:
         rows = write("exp", each(lambda x: power(own, x, how.get("base", "e")), rows))
     elif name in ("sum", "none"):
         rows = each(lambda x: own.number(0) if x == BLOCKED else x, rows)
+    elif name == "sigmoid":
+        rows = each(own.sigmoid, rows)
+    else:
+        rows = by_rows({"hardmax": hardmax, "sparsemax": sparsemax}[name], rows)
+        rows = each(own.number, rows)
     if name in ("softmax", "sum"):
         sinks = shared([own.number(z) for z in every(how.get("sink", BLOCKED))], len(s))
         more = [[own.exp(z)] if "sink" in how else [] for z in sinks]
         sums = [[[own.total(row + e)] for row in m] for m, e in zip(rows, more, strict=True)]
-        rows = shares(rows, write("sum", sums))
-    elif name != "none":
-        rows = [[OF_ROW[name](own, row) for row in matrix] for matrix in rows]
+        rows = over_sums(rows, write("sum", sums))
     return turn(write("weights", rows))
 
 
@@ -209,36 +192,25 @@ def power(own: Arithmetic, x: Number, base: Any) -> Number:
     return own.exp(x if base == "e" else x * own.log(own.number(base)))
 
 
-def shares(rows: Heads, sums: Heads) -> Heads:
+def over_sums(rows: Heads, sums: Heads) -> Heads:
     """Return each number divided by the sum of its row; zeros without a sum stay zeros."""
-    return [
-        [[x / total if total else x for x in row] for row, (total,) in zip(*pair, strict=True)]
-        for pair in zip(rows, sums, strict=True)
-    ]
+    return by_rows(lambda row, total: [x / total[0] if total[0] else x for x in row], rows, sums)
 
 
-def hardmax(own: Arithmetic, row: Vector) -> Vector:
+def hardmax(row: Vector) -> list[Any]:
     """1 at the first of the largest, else 0."""
     first = None if max(row) == BLOCKED else row.index(max(row))
-    return [own.number(int(place == first)) for place in range(len(row))]
+    return [int(place == first) for place in range(len(row))]
 
 
-def sparsemax(own: Arithmetic, row: Vector) -> Vector:
+def sparsemax(row: Vector) -> list[Any]:
     """max(s − τ, 0): the τ with which exactly the numbers above it sum to 1 above it."""
     ordered = sorted((s for s in row if s != BLOCKED), reverse=True)
     for count in range(1, len(ordered) + 1):
-        tau = (own.total(ordered[:count]) - 1) / count
+        tau = (sum(ordered[:count]) - 1) / count
         if ordered[count - 1] > tau and all(s <= tau for s in ordered[count:]):
-            return [max(s - tau, own.number(0)) for s in row]
-    return [own.number(0) for _ in row]
-
-
-def sigmoid(own: Arithmetic, row: Vector) -> Vector:
-    return [*map(own.sigmoid, row)]
-
-
-OF_ROW = {"hardmax": hardmax, "sparsemax": sparsemax, "sigmoid": sigmoid}
-"""Normalisers whose weights come from a row of scores at once."""
+            return [max(s - tau, 0) for s in row]
+    return [0] * len(row)
 
 
 # What weights read.
@@ -246,110 +218,96 @@ OF_ROW = {"hardmax": hardmax, "sparsemax": sparsemax, "sigmoid": sigmoid}
 
 def read_by(hand: Hand, weights: Heads, v: Heads) -> Heads:
     """Weights · V of every head."""
-    pairs = zip(weights, shared(v, len(weights)), strict=True)
-    return [hand.product(*pair) for pair in pairs]
+    return [hand.product(*pair) for pair in zip(weights, shared(v, len(weights)), strict=True)]
 
 
-class Tiles:
-    """Softmax by tiles of the keys, for the queries of all heads below each other.
+class Tiles(NamedTuple):
+    """What queries keep from tile to tile: algorithm 1 of Dao 2023.
 
     Attributes:
-        m, l, o: of each query, the largest score so far, and what the powers of e below it sum to
-            and read.
-        alone: the sum of what a softmax of each tile by itself reads.
+        m: the largest score so far.
+        l, o: what the powers of e below m sum to, and what they read.
+        last: the sum of the last tile alone.
+        alone: the sum of what the softmax of each tile by itself reads.
     """
 
-    def __init__(self, hand: Hand, s: Heads, v: Heads, how: Keys) -> None:
-        self.hand, self.v, self.heads, self.n = hand, v, len(s), len(s[0])
-        self.temperature = hand.own.number(how.get("temperature", 1))
-        self.base = how.get("base", "e")
-        self.rows = [row for matrix in s for row in matrix]
-        self.m = [hand.own.number(BLOCKED) for _ in self.rows]
-        self.zeros = self.l = [hand.own.number(0) for _ in self.rows]
-        self.o = self.alone = [[hand.own.number(0) for _ in v[0][0]] for _ in self.rows]
+    m: Heads
+    l: Heads
+    o: Heads
+    last: Heads
+    alone: Heads
 
-    def by_head(self, rows: Matrix) -> Heads:
-        return [rows[h * self.n : (h + 1) * self.n] for h in range(self.heads)]
 
-    def write(self, name: str, rows: Matrix) -> Matrix:
-        return [row for matrix in self.hand.write(name, self.by_head(rows)) for row in matrix]
+def by_tiles(hand: Hand, s: Heads, v: Heads, size: int, how: Keys) -> Heads:
+    """Return what softmax reads of the values, tile by tile of the keys."""
+    own, nothing = hand.own, by_rows(lambda _: [hand.own.number(0) for _ in v[0][0]], s)
+    zero, lowest = (
+        by_rows(lambda _: [own.number(0)], s),
+        by_rows(lambda _: [own.number(BLOCKED)], s),
+    )
+    temperature, base = own.number(how.get("temperature", 1)), how.get("base", "e")
 
-    def column(self, name: str, numbers: Vector) -> Vector:
-        return [x for (x,) in self.write(name, [[x] for x in numbers])]
-
-    def below(self, x: Number, most: Number) -> Number:
+    def below(x: Number, most: Number) -> Number:
         """e^(x − most), 0 while every key was blocked."""
         if BLOCKED in (x, most):
-            return self.zeros[0]
-        return power(self.hand.own, (x - most) / self.temperature, self.base)
+            return own.number(0)
+        return power(own, (x - most) / temperature, base)
 
-    def worked(self, size: int) -> Heads:
-        """Return what is read at last, O / l."""
-        hand, last = self.hand, self.zeros
-        for number, start in enumerate(range(0, len(self.rows[0]), size), 1):
-            hand.suffix = f"_{number}"
-            part, is_last = slice(start, start + size), start + size >= len(self.rows[0])
-            last = self.tile(self.write("S", [row[part] for row in self.rows]), part, is_last)
-        hand.suffix = ""
-        return self.by_head(
-            hand.either(
-                divided(self.o, self.l),
-                tile_softmax_of_its_own=lambda: self.alone,
-                tile_not_divided=lambda: self.o,
-                tile_divided_by_last_sum=lambda: divided(self.o, last),
-            )
+    tiles = Tiles(lowest, zero, nothing, zero, nothing)
+    for number, start in enumerate(range(0, len(s[0][0]), size), 1):
+        hand.suffix, part = f"_{number}", slice(start, start + size)
+        scored = hand.write("S", [[row[part] for row in matrix] for matrix in s])
+        values = hand.write("V", [matrix[part] for matrix in v])
+        is_last = start + size >= len(s[0][0])
+        tiles = with_tile(hand, below, tiles, scored, values, not start, is_last)
+    hand.suffix = ""
+    return hand.either(
+        over_sums(tiles.o, tiles.l),
+        tile_softmax_of_its_own=lambda: tiles.alone,
+        tile_not_divided=lambda: tiles.o,
+        tile_divided_by_last_sum=lambda: over_sums(tiles.o, tiles.last),
+    )
+
+
+def with_tile(
+    hand: Hand, below: Any, before: Tiles, s: Heads, v: Heads, is_first: bool, is_last: bool
+) -> Tiles:
+    """Go on with the scores and the values of a tile."""
+    own, largest = hand.own, by_rows(lambda row: [max(row)], s)
+    m = hand.either(each(max, before.m, largest), tile_maximum_alone=lambda: largest)
+    m = hand.write("m", m)
+    most = hand.either(m, tile_maximum_not_subtracted=lambda: each(lambda _: own.number(0), m))
+    if hand.does("tile_earlier_maximum") and not is_first:
+        most = each(lambda x: own.number(0) if x == BLOCKED else x, before.m)
+    powers = by_rows(lambda row, top: [below(x, *top) for x in row], s, most)
+    powers = hand.write("P", powers)
+    total = last = by_rows(lambda row: [own.total(row)], powers)
+    output = read_by(hand, powers, v)
+    alone = plus(before.alone, over_sums(output, last))
+    if not (is_first or hand.does("tile_earlier_left_out")):
+        factor = rescaled_by(hand, below, before.m, m, largest)
+        kept = hand.either(times(factor, before.l), tile_sum_not_rescaled=lambda: before.l)
+        total = plus(last, kept)
+        factor = hand.either(
+            factor,
+            tile_output_not_rescaled=lambda: each(lambda _: own.number(1), factor),
+            inverse_in_output=lambda: each(lambda x: 1 / x if x else x, factor),
         )
-
-    def tile(self, s: Matrix, part: slice, is_last: bool) -> Vector:
-        """Go on with a tile, and return the sum of its powers."""
-        hand, own, is_first = self.hand, self.hand.own, not part.start
-        values = shared(hand.write("V", [matrix[part] for matrix in self.v]), self.heads)
-        old, largest = self.m, [max(row) for row in s]
-        m = hand.either([*map(max, old, largest)], tile_maximum_alone=lambda: largest)
-        m = self.m = self.column("m", m)
-        earlier = m if is_first else [self.zeros[0] if x == BLOCKED else x for x in old]
-        most = hand.either(
-            m, tile_maximum_not_subtracted=lambda: self.zeros, tile_earlier_maximum=lambda: earlier
-        )
-        powers = [[self.below(x, top) for x in row] for row, top in zip(s, most, strict=True)]
-        powers = self.write("P", powers)
-        sums, columns = [own.total(row) for row in powers], [*map(transposed, values)]
-        read = [[own.dot(row, c) for c in columns[i // self.n]] for i, row in enumerate(powers)]
-        self.alone = plus(self.alone, divided(read, sums))
-        total, output = sums, read
-        if not (is_first or hand.does("tile_earlier_left_out")):
-            total, output = self.with_earlier(sums, read, self.factors(old, largest))
-        self.l = self.column("l", total)
-        if hand.does("tile_divided_each") and not is_last:
-            output = divided(output, self.l)
-        self.o = self.write("O", output)
-        return sums
-
-    def factors(self, old: Vector, largest: Vector) -> Vector:
-        """Return by what l and O so far are rescaled: e^(m of before − m)."""
-        ones = [self.hand.own.number(1) for _ in old]
-        if self.hand.does("tile_not_rescaled"):
-            return ones  # which nobody writes
-        known = [m if x == BLOCKED else x for m, x in zip(self.m, largest, strict=True)]
-        found = self.hand.either(
-            [*map(self.below, old, self.m)],
-            tile_rescaled_by_inverse=lambda: [*map(self.below, self.m, old)],
-            tile_rescaled_to_own_maximum=lambda: [*map(self.below, old, known)],
-        )
-        return self.column("rescale", found)
-
-    def with_earlier(self, sums: Vector, read: Matrix, factors: Vector) -> tuple[Vector, Matrix]:
-        hand = self.hand
-        kept = hand.either(times(factors, self.l), tile_sum_not_rescaled=lambda: self.l)
-        by = hand.either(
-            factors,
-            tile_output_not_rescaled=lambda: [hand.own.number(1) for _ in factors],
-            inverse_in_output=lambda: [1 / x if x else x for x in factors],
-        )
-        pairs = zip(read, self.o, by, strict=True)
-        return plus(sums, kept), [plus(row, [x * y for y in o]) for row, o, x in pairs]
+        output = plus(output, by_rows(lambda row, by: [by[0] * x for x in row], before.o, factor))
+    total = hand.write("l", total)
+    if hand.does("tile_divided_each") and not is_last:
+        output = over_sums(output, total)
+    return Tiles(m, total, hand.write("O", output), last, alone)
 
 
-def divided(rows: Matrix, sums: Vector) -> Matrix:
-    """Return each row divided by its sum; rows without a sum stay zeros."""
-    return shares([rows], [[[x] for x in sums]])[0]
+def rescaled_by(hand: Hand, below: Any, old: Heads, m: Heads, largest: Heads) -> Heads:
+    """Return by what l and O so far are rescaled: e^(m of before − m)."""
+    if hand.does("tile_not_rescaled"):
+        return each(lambda _: hand.own.number(1), m)  # which nobody writes
+    known = each(lambda x, y: y if x == BLOCKED else x, largest, m)
+    found = hand.either(
+        each(below, old, m),
+        tile_rescaled_by_inverse=lambda: each(below, m, old),
+        tile_rescaled_to_own_maximum=lambda: each(below, old, known),
+    )
+    return hand.write("rescale", found)
