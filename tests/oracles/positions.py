@@ -95,22 +95,31 @@ def in_radians(hand: Hand, theta: Number) -> Number:
     return theta * hand.own.pi / 180 if hand.does("degrees_for_radians") else theta
 
 
+def angles_of(hand: Hand, n: int, size: int, p: Keys, side: str) -> Matrix:
+    """Write the frequencies if they are scaled, and return the angle of each token and pair."""
+    count = range((size + 1) // 2)
+    speeds = [frequency(hand, j, size, p) for j in count]
+    if "scaling" in p:
+        ((speeds,),) = hand.write("frequencies", [[speeds]])
+    return [[place(hand, i, j, p, side) * speeds[j] for j in count] for i in range(n)]
+
+
 def embedded(hand: Hand, x: Matrix, several: list[Keys], suffix: str = "") -> Matrix:
     """Write tokens with what is added to them; a memory is counted from 0."""
-    own, hand.suffix = hand.own, suffix
-    functions = (own.sin, own.cos)
-    if hand.does("sine_and_cosine_exchanged"):
-        functions = (own.cos, own.sin)
+    hand.suffix, d = suffix, len(x[0]) if x else 0
     for p in several:
         if p["name"] == "sinusoidal":
-            of_side, d = p | ({"start": 0} if suffix else {}), len(x[0])
-            rows = [[own.number(0)] * (d + 1) for _ in x]
-            for i, row in enumerate(rows):
-                for j, pair in enumerate(pairs(hand, d, p)):
-                    theta = place(hand, i, j, of_side, "Q") * frequency(hand, j, d, p)
-                    for feature, function in zip(pair, functions, strict=True):
-                        row[feature] = function(in_radians(hand, theta))
-            (added,) = hand.write("positions", [[row[:d] for row in rows]])
+            angles = angles_of(hand, len(x), d, p | ({"start": 0} if suffix else {}), "Q")
+            angles = each(lambda theta: in_radians(hand, theta), angles)
+            sines, cosines = each(hand.own.sin, angles), each(hand.own.cos, angles)
+            if hand.does("sine_and_cosine_exchanged"):
+                sines, cosines = cosines, sines
+            places = [feature for pair in pairs(hand, d, p) for feature in pair]
+            added = []
+            for waves in zip(sines, cosines, strict=True):
+                row = [wave for pair in zip(*waves, strict=True) for wave in pair]
+                added.append([row[places.index(feature)] for feature in range(d)])
+            (added,) = hand.write("positions", [added])
         elif p["name"] == "learned" and not suffix:
             added = hand.numbers(p["P"])
         else:
@@ -126,44 +135,31 @@ def rotated(hand: Hand, q: Heads, k: Heads, p: Keys, is_same: bool) -> tuple[Hea
 
     Return them, and the cosines and sines of the last ones.
     """
-    found: list[Heads] = []
-    waves: list[Matrix] = []
-    usual = hand.suffix
-    size = p.get("features", "all")
+    usual, size, factor = hand.suffix, p.get("features", "all"), wave_factor(hand, p)
     size = len(q[0][0]) if size == "all" else size
-    factor = wave_factor(hand, p)
     if hand.does("attention_factor_left_out") or hand.does("attention_factor_of_scores"):
         factor = hand.own.number(1)
-    for name, heads in (("Q", q), ("K", k)):
+    turned, waves = list[Heads](), list[Matrix]()
+    for way, (name, heads) in enumerate((("Q", q), ("K", k))):
         if not (is_same and waves):
             hand.suffix = usual if is_same else f"_{name.lower()}{usual}"
-            places = [
-                [place(hand, i, j, p, name) for j in range((size + 1) // 2)]
-                for i in range(len(heads[0]))
+            (angles,) = hand.write("angles", [angles_of(hand, len(heads[0]), size, p, name)])
+            angles = each(lambda theta: in_radians(hand, theta), angles)
+            both = [
+                each(lambda x, f=f: factor * f(x), angles) for f in (hand.own.cos, hand.own.sin)
             ]
-            speeds = [frequency(hand, j, size, p) for j in range((size + 1) // 2)]
-            if "scaling" in p:
-                ((speeds,),) = hand.write("frequencies", [[speeds]])
-            angles = [[t * speed for t, speed in zip(row, speeds, strict=True)] for row in places]
-            (angles,) = hand.write("angles", [angles])
-            waves = [
-                hand.write(wave, [each(lambda x, f=f: factor * f(in_radians(hand, x)), angles)])[0]
-                for wave, f in (("cos", hand.own.cos), ("sin", hand.own.sin))
-            ]
+            waves = [hand.write(wave, [x])[0] for wave, x in zip(("cos", "sin"), both, strict=True)]
             hand.suffix = usual
-        is_unturned = hand.does("positions_left_out") or hand.does(
-            "one_side_turned", int(name == "K")
-        )
-        turned = heads if is_unturned else [turn(hand, rows, *waves, p) for rows in heads]
-        found.append(hand.write(f"{name}_rotated", turned))
-    return found[0], found[1], waves
+        is_left_out = hand.does("positions_left_out") or hand.does("one_side_turned", way)
+        found = heads if is_left_out else [turn(hand, rows, *waves, p) for rows in heads]
+        turned.append(hand.write(f"{name}_rotated", found))
+    return turned[0], turned[1], waves
 
 
 def turn(hand: Hand, rows: Matrix, cosines: Matrix, sines: Matrix, p: Keys) -> Matrix:
     found = []
     for row, *waves in zip(rows, cosines, sines, strict=True):
-        new = list(row)
-        size = len(row) if p.get("features", "all") == "all" else p["features"]
+        new, size = list(row), 2 * len(waves[0])
         for (a, b), c, s in zip(pairs(hand, size, p), *waves, strict=True):
             x, y = row[a], row[b]
             new[a], new[b] = hand.either(

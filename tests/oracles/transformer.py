@@ -16,6 +16,7 @@ from tests.oracles.arithmetic import (
     FLOATS,
     Arithmetic,
     Hand,
+    Heads,
     Keys,
     Matrix,
     Number,
@@ -23,14 +24,14 @@ from tests.oracles.arithmetic import (
     slope_of,
 )
 from tests.oracles.attention import attended, read
-from tests.oracles.lists import each, every, plus, times, transposed
+from tests.oracles.lists import by_rows, each, every, plus, times, transposed
 from tests.oracles.positions import embedded, listed
+from tests.oracles.weights import over_sums
 
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu")
 GATED = {"swiglu": "silu", "geglu": "gelu"}
 """Names of an activation that is used with W_3."""
 
-EPS = {"layer": 1e-5, "rms": 1e-6}
 OF_SCORES = ("rope", "alibi", "relative")
 """Positions that act in every layer; the others are added to the tokens once."""
 
@@ -92,53 +93,46 @@ def halved(hand: Hand, keys: Keys, x: Matrix, half: int) -> Matrix:
 
 
 def normed(hand: Hand, keys: Keys, x: Matrix, half: int) -> Matrix:
-    if keys.get("norm", "layer") == "none":
+    if keys.get("norm") == "none":
         return x
-    found = norm(hand, keys, x, f"_{half}")
-    return hand.write(f"normed_{half}", [found])[0]
+    return hand.write(f"normed_{half}", [norm(hand, keys, x, f"_{half}")])[0]
 
 
 def norm(hand: Hand, keys: Keys, x: Matrix, end: str) -> Matrix:
     """(x − mean) / √(variance + eps), or x / √(mean square + eps); times gain, plus shift."""
-    if hand.does("norm_over_tokens"):  # of which nothing but the result is written
-        x = transposed(x)
-    name, own, does = keys.get("norm", "layer"), hand.own, hand.does
-    eps = own.number(0 if does("eps_forgotten") else keys.get("eps", EPS[name]))
+    own, does, is_layer = hand.own, hand.does, keys.get("norm", "layer") == "layer"
+    eps = own.number(0 if does("eps_forgotten") else keys.get("eps", 1e-5 if is_layer else 1e-6))
+    is_aside = does("norm_over_tokens") or not end  # of which nothing but the result is written
+    heads = [transposed(x) if does("norm_over_tokens") else x]
 
-    def write(step: str, numbers: list[Number]) -> list[Number]:
-        is_shown = end and not does("norm_over_tokens")
-        column = [[number] for number in numbers]
-        return every(hand.write(f"{step}{end}", [column])) if is_shown else numbers
+    def written(name: str, numbers: Heads) -> Heads:
+        return numbers if is_aside else hand.write(f"{name}{end}", numbers)
 
-    means = [own.number(0) for _ in x]
-    if name == "layer":
-        means = write("mean", [own.total(row) / len(row) for row in x])
+    means = by_rows(lambda row: [own.number(0)], heads)
+    if is_layer:
+        means = written("mean", by_rows(lambda row: [own.total(row) / len(row)], heads))
 
-    def centred() -> Matrix:
-        if name != "layer":
-            return x
-        return [[number - mean for number in row] for row, mean in zip(x, means, strict=True)]
+    def centred(wrong: str) -> Heads:
+        if not is_layer or does(wrong):
+            return heads
+        return by_rows(lambda row, mean: [y - mean[0] for y in row], heads, means)
 
-    rows = hand.either(centred, squares_not_centred=lambda: lambda: x)()
-    over = hand.either(len(x[0]), variance_of_a_sample=lambda: len(x[0]) - 1)
-    squares = [own.dot(row, row) / over for row in rows]
-    squares = hand.either(squares, deviation_for_variance=lambda: [*map(own.sqrt, squares)])
-    squares = write("variance" if name == "layer" else "mean_square", squares)
-    rows = hand.either(centred, mean_not_subtracted=lambda: lambda: x)()
+    size = len(heads[0][0]) - does("variance_of_a_sample")
+    squares = by_rows(lambda row: [own.dot(row, row) / size], centred("squares_not_centred"))
+    squares = hand.either(squares, deviation_for_variance=lambda: each(own.sqrt, squares))
+    squares = written("variance" if is_layer else "mean_square", squares)
     roots = hand.either(
-        [own.sqrt(square + eps) for square in squares],
-        eps_outside_the_root=lambda: [own.sqrt(square) + eps for square in squares],
-        root_of_variance_forgotten=lambda: [square + eps for square in squares],
+        each(lambda square: own.sqrt(square + eps), squares),
+        eps_outside_the_root=lambda: each(lambda square: own.sqrt(square) + eps, squares),
+        root_of_variance_forgotten=lambda: each(lambda square: square + eps, squares),
     )
-    x = [[number / root for number in row] for row, root in zip(rows, roots, strict=True)]
-    if does("norm_over_tokens"):
-        x = transposed(x)
+    (x,) = over_sums(centred("mean_not_subtracted"), roots)
+    x = transposed(x) if does("norm_over_tokens") else x
     is_bare = does("gain_and_shift_forgotten")
-    gain, shift = (keys.get(f"{part}{end}") for part in ("gain", "shift"))
-    if gain is not None and not (is_bare or does("gain_forgotten")):
-        x = [times(row, hand.numbers(gain)) for row in x]
-    if shift is not None and not (is_bare or does("bias_missing")):
-        x = [plus(row, hand.numbers(shift)) for row in x]
+    if f"gain{end}" in keys and not (is_bare or does("gain_forgotten")):
+        x = [times(row, hand.numbers(keys[f"gain{end}"])) for row in x]
+    if f"shift{end}" in keys and not (is_bare or does("bias_missing")):
+        x = [plus(row, hand.numbers(keys[f"shift{end}"])) for row in x]
     return x
 
 
@@ -155,17 +149,16 @@ def feed_forward(hand: Hand, keys: Keys, x: Matrix) -> Matrix:
     wrong = "gate_and_value_exchanged"
     first, third = "31" if hand.does(wrong, 2) else "13"
     (hidden,) = hand.write("hidden", [hand.linear(x, keys, first)])
-    if "W_3" in keys:
-        (value,) = hand.write("value", [hand.linear(x, keys, third)])
-        if hand.does(wrong, 0):
-            made = times(hidden, each(right, value))
-        elif hand.does(wrong, 1):
-            made = times(hidden, hand.write("activated", [each(right, value)])[0])
-        else:
-            made = times(hand.write("activated", [each(function, hidden)])[0], value)
-        (made,) = hand.write("gated", [made])
-    else:
+    value = hand.write("value", [hand.linear(x, keys, third)])[0] if "W_3" in keys else []
+    if hand.does(wrong, 1):
+        hidden, value = value, hidden
+    made = each(right, value)
+    if not hand.does(wrong, 0):
         (made,) = hand.write("activated", [each(function, hidden)])
+    else:
+        value = hidden
+    if value:
+        (made,) = hand.write("gated", [times(made, value)])
     made = hand.linear(made, keys, "2")
     if hand.does("activation_after_the_product"):
         made = each(right, made)
@@ -198,14 +191,15 @@ def ended(hand: Hand, keys: Keys, x: Matrix, layer: Keys) -> Matrix:
     if matrix is None:
         return x
     (logits,) = hand.write("logits", [hand.product(x, hand.numbers(matrix))])
-    (powers,) = hand.write("exp_logits", [each(own.exp, logits)])
+    powers = hand.write("exp_logits", [each(own.exp, logits)])
     if hand.does("softmax_over_queries"):
-        sums = [own.total(column) for column in transposed(powers)]
-        shares = [[c / total for c, total in zip(row, sums, strict=True)] for row in powers]
+        columns = [transposed(powers[0])]
+        shares = over_sums(columns, by_rows(lambda row: [own.total(row)], columns))
+        shares = [transposed(shares[0])]
     else:
-        (sums,) = hand.write("sum_logits", [[[own.total(row)] for row in powers]])
-        shares = [[c / total for c in row] for row, (total,) in zip(powers, sums, strict=True)]
-    (shares,) = hand.write("probabilities", [shares])
+        sums = hand.write("sum_logits", by_rows(lambda row: [own.total(row)], powers))
+        shares = over_sums(powers, sums)
+    (shares,) = hand.write("probabilities", shares)
     if "target" in keys:
         words = places(keys, hand.either("target", target_not_shifted=lambda: "tokens"))
         losses = [-own.log(row[place]) for row, place in zip(shares, words, strict=True)]
