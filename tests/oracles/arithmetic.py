@@ -80,6 +80,7 @@ class Hand:
         here: where the hand is: a time, a layer with its half, or a step.
         prefix, suffix: what the names of steps begin and end with.
         names: other names of some steps.
+        first: the tokens that go into the first layer of a transformer.
     """
 
     def __init__(self, own: Arithmetic = EXACT) -> None:
@@ -88,6 +89,7 @@ class Hand:
         self.here: Any = None
         self.prefix = self.suffix = ""
         self.names: dict[str, str] = {}
+        self.first: Matrix = []
 
     def does(self, wrong: str, way: int | None = None) -> bool:
         """Return True if this hand makes a mistake here, in one of several ways."""

@@ -124,7 +124,7 @@ def prepared(hand: Hand, keys: Keys, made: dict[str, Heads]) -> tuple[Heads, Hea
             is_same = not (ends or keys["kind"] == "cross" or "differential" in keys)
             q, k, waves = rotated(hand, q, k, p, is_same)
             if hand.does("values_rotated"):
-                v = [turn(hand, rows, *waves, p) for rows in v]
+                v = [turn(hand, rows, waves[0], waves[1], p) for rows in v]
             if hand.does("attention_factor_of_scores"):
                 by = wave_factor(hand, p)
                 q = by_rows(lambda row, by=by: [x * by for x in row], q)

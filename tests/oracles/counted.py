@@ -29,11 +29,11 @@ def counting(what: str, function: Callable[..., float]) -> Callable[..., Counted
 class Counted(float):
     """A number of the calculation; sizes and other constants are plain floats."""
 
-    __add__ = __radd__ = counting("additions", float.__add__)  # type: ignore[assignment]
-    __sub__ = counting("additions", float.__sub__)  # type: ignore[assignment]
-    __mul__ = __rmul__ = counting("multiplications", float.__mul__)  # type: ignore[assignment]
-    __truediv__ = counting("divisions", float.__truediv__)  # type: ignore[assignment]
-    __rtruediv__ = counting("divisions", float.__rtruediv__)  # type: ignore[assignment]
+    __add__ = __radd__ = counting("additions", float.__add__)
+    __sub__ = counting("additions", float.__sub__)
+    __mul__ = __rmul__ = counting("multiplications", float.__mul__)
+    __truediv__ = counting("divisions", float.__truediv__)
+    __rtruediv__ = counting("divisions", float.__rtruediv__)
 
     def __neg__(self) -> Counted:
         return Counted(-float(self))

@@ -27,11 +27,11 @@ def delta(hand: Hand, given: Keys) -> Matrix:
         q, k, v = (hand.write(n.lower(), [[head[t]] for head in whole[n]]) for n in "QKV")
         if "qk_norm" in keys:
             q = hand.write("q_normed", normed(hand, q, "q", keys["qk_norm"]))
-            units = normed(hand, k, "k", keys["qk_norm"])
-            k = hand.write("k_normed", hand.either(units, keys_not_normed=lambda k=k: k))
+            units = k if hand.does("keys_not_normed") else normed(hand, k, "k", keys["qk_norm"])
+            k = hand.write("k_normed", units)
         now = {name: [rows[t] for rows in heads] for name, heads in rates.items() if heads}
         new = learned(hand, keys, states, k, v, now)
-        seen = shared(hand.either(new, old_state_read=lambda old=states: old), len(q))
+        seen = shared(states if hand.does("old_state_read") else new, len(q))
         said = [[hand.applied(state, row)] for state, (row,) in zip(seen, q, strict=True)]
         outputs.append(hand.write("o", each(lambda y: y * by, said)))
         states = new

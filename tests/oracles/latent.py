@@ -82,21 +82,20 @@ def with_rotary(hand: Hand, keys: Keys, contents: Sides, rotary: Sides) -> list[
     def joined(left: Heads, right: Heads) -> Heads:
         return [beside([*pair]) for pair in zip(left, right, strict=True)]
 
-    found = []
-    for name, *parts in zip("QK", contents, turned, rotary, strict=True):
-        count = max(map(len, parts))
-        a, b, c = (shared(part, count) for part in parts)
+    def side(name: str, *parts: Heads) -> Heads:
+        a, b, c = (shared(part, max(map(len, parts))) for part in parts)
+        right = joined(a, b)
         whole = hand.either(
-            joined(a, b),
-            rotary_part_left_out=lambda a=a: a,
-            parts_added=lambda a=a, b=b: plus(a, b),
-            whole_turned=lambda a=a, c=c: again(joined(a, c)),
-            content_turned=lambda a=a, b=b: joined(again(a), b),
+            right,
+            rotary_part_left_out=lambda: a,
+            parts_added=lambda: plus(a, b),
+            whole_turned=lambda: again(joined(a, c)),
+            content_turned=lambda: joined(again(a), b),
+            key_turned=lambda: joined(again(a), b) if name == "K" else right,
         )
-        if name == "K" and hand.does("key_turned"):
-            whole = joined(again(a), b)
-        found.append(hand.write(name, whole))
-    return found
+        return hand.write(name, whole)
+
+    return [*map(side, "QK", contents, turned, rotary)]
 
 
 def solve(**keys: Any) -> dict[str, Any]:

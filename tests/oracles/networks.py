@@ -66,28 +66,31 @@ def co_attention(hand: Hand, given: Keys) -> Matrix:
 
 def recurrent(hand: Hand, given: Keys) -> Matrix:
     """h_t = tanh(A [x_t; c] + b); c_t = Σ α_i h_i over the states so far."""
-    keys, does = read({"update": "input_context", **given}), hand.does
-    a = hand.numbers(keys["A"])
-    zeros = [0] * len(a)
-    (state,) = hand.write("h_0", [[hand.numbers(keys.get("h_0", zeros))]])[0]
-    context, states = hand.numbers(keys.get("c_0", zeros)), [state]
-    for t, x in enumerate(hand.numbers(keys["X"]), 1):
+    keys, does, weights = read({"update": "input_context", **given}), hand.does, Matrix()
+    words, zeros = hand.numbers(keys["X"]), [0 for _ in keys["A"]]
+    (states,) = hand.write("h_0", [[hand.numbers(keys.get("h_0", zeros))]])
+    context = hand.numbers(keys.get("c_0", zeros))
+    for t, x in enumerate(words, 1):
         hand.here, hand.suffix = t, f"_{t}"
         last = states[-1] if does("state_instead_of_context") else context
-        joined = x + last
-        if keys["update"] != "input_context":
-            joined = states[-1] + (x if keys["update"] == "plain" else joined)
-        inner = hand.applied(a, joined)
+        joined = {
+            "input_context": x + last,
+            "state_input_context": states[-1] + x + last,
+            "plain": states[-1] + x,
+        }[keys["update"]]
+        inner = hand.applied(hand.numbers(keys["A"]), joined)
         inner = plus(inner, hand.numbers(keys["b"])) if "b" in keys else inner
-        ((state,),) = hand.write("h", [[each(hand.own.tanh, inner)]])
-        states.append(state)
+        states = states + hand.write("h", [[each(hand.own.tanh, inner)]])[0]
         if keys["update"] != "plain":
-            asks = states[-2] if does("previous_state_as_query") else state
+            asks = states[-2] if does("previous_state_as_query") else states[-1]
             seen = states[1:] if does("start_state_left_out") else states
             (q,), k = turned_by(hand, keys, "W_q", [asks]), turned_by(hand, keys, "W_k", seen)
-            _, found = attend(hand, keys, [q], k, seen)
+            shares, found = attend(hand, keys, [q], k, seen)
             ((context,),) = hand.write("c", [found])
+            weights += [row + [hand.own.number(0)] * (len(words) + 1 - len(row)) for row in shares]
     hand.suffix = ""
+    if weights:
+        hand.write("weights", [weights])
     return hand.write("output", [states[1:]])[0]
 
 
@@ -97,12 +100,26 @@ def turned_by(hand: Hand, keys: Keys, name: str, rows: Matrix) -> Matrix:
 
 
 class Cell:
-    """The encoder or the decoder, which writes its gates."""
+    """The encoder or the decoder, which writes its gates.
 
-    def __init__(self, hand: Hand, keys: Keys, name: str) -> None:
-        self.hand, self.name, self.letter = hand, name, {"encoder": "h", "decoder": "s"}[name]
+    Attributes:
+        state: h, and c of an LSTM.
+    """
+
+    def __init__(self, hand: Hand, keys: Keys, name: str, state: list[Vector]) -> None:
+        self.hand, self.keys, self.name = hand, keys, name
         self.parts = {key: hand.numbers(part) for key, part in keys[name].items()}
-        self.cell, self.reset = keys.get("cell", "lstm"), keys.get("reset", "before")
+        self.cell, self.letter = keys.get("cell", "lstm"), {"encoder": "h", "decoder": "s"}[name]
+        names = ("h_0", "c_0") if self.cell == "lstm" else ("h_0",)
+        zeros = [[hand.own.number(0) for _ in next(iter(self.parts.values()))]] * 2
+        if "h_0" in self.parts:
+            state = [self.parts[name] for name in names]
+        pairs = zip((self.letter, "c"), state or zeros[: len(names)], strict=False)
+        self.state = [self.write(name, 0, vector) for name, vector in pairs]
+
+    def write(self, name: str, t: int, vector: Vector) -> Vector:
+        own = name if name == self.letter else f"{self.name}.{name}"
+        return self.hand.write(f"{own}_{t}", [[vector]])[0][0]
 
     def net(self, gate: str, x: Vector, h: Vector, context: Vector | None) -> Vector:
         """W x + U h + C context + b."""
@@ -114,40 +131,24 @@ class Cell:
             found = plus(found, apply(own[f"C{gate}"], context))
         return plus(found, own[f"b{gate}"]) if f"b{gate}" in own else found
 
-    def write(self, name: str, t: int, vector: Vector) -> Vector:
-        own = name if name == self.letter else f"{self.name}.{name}"
-        return self.hand.write(f"{own}_{t}", [[vector]])[0][0]
-
-    def zeros(self) -> Vector:
-        gate = {"lstm": "_f", "gru": "_z", "rnn": ""}[self.cell]
-        return [self.hand.own.number(0) for _ in self.parts[f"U{gate}"]]
-
-    def begin(self, state: tuple[Vector, ...]) -> tuple[Vector, ...]:
-        names = ("h_0", "c_0") if self.cell == "lstm" else ("h_0",)
-        if "h_0" in self.parts:
-            state = tuple(self.parts[name] for name in names)
-        state = state or tuple(self.zeros() for _ in names)
-        pairs = zip((self.letter, "c"), state, strict=False)
-        return tuple(self.write(name, 0, vector) for name, vector in pairs)
-
-    def next(
-        self, t: int, x: Vector, state: tuple[Vector, ...], context: Vector | None = None
-    ) -> tuple[Vector, ...]:
-        own, h = self.hand.own, state[0]
+    def next(self, t: int, x: Vector, context: Vector | None = None) -> Vector:
+        """Return the state after a word."""
+        own, h, gates = self.hand.own, self.state[0], dict[str, Vector]()
+        bent = self.hand.either(own.tanh, sigmoid_for_tanh=lambda: own.sigmoid)
+        for gate in {"lstm": "figo", "gru": "rz", "rnn": ""}[self.cell]:
+            inner = self.net(f"_{gate}", x, h, context)
+            gates[gate] = self.write(gate, t, each(bent if gate == "g" else own.sigmoid, inner))
         if self.cell == "rnn":
-            return (self.write(self.letter, t, each(own.tanh, self.net("", x, h, context))),)
-        gates = {}
-        for gate in {"lstm": "figo", "gru": "rz"}[self.cell]:
-            function = self.candidate() if gate == "g" else own.sigmoid
-            gates[gate] = self.write(gate, t, each(function, self.net(f"_{gate}", x, h, context)))
-        if self.cell == "gru":
-            return (self.write(self.letter, t, self.mixed(t, x, h, context, **gates)),)
-        c = self.write("c", t, self.kept(state[1], **gates))
-        shown = self.hand.either(each(own.tanh, c), tanh_missing=lambda: c)
-        return self.write(self.letter, t, times(gates["o"], shown)), c
-
-    def candidate(self) -> Any:
-        return self.hand.either(self.hand.own.tanh, sigmoid_for_tanh=lambda: self.hand.own.sigmoid)
+            h = each(own.tanh, self.net("", x, h, context))
+        elif self.cell == "gru":
+            n = self.write("n", t, each(bent, self.candidate(x, h, context, gates["r"])))
+            ends = self.hand.either((n, h), update_gate_reversed=lambda: (h, n))
+            h = each(lambda z, a, b: (1 - z) * a + z * b, gates["z"], *ends)
+        else:
+            c = self.write("c", t, self.kept(self.state[1], **gates))
+            h = times(gates["o"], self.hand.either(each(own.tanh, c), tanh_missing=lambda: c))
+        self.state = [self.write(self.letter, t, h), *([c] if self.cell == "lstm" else [])]
+        return self.state[0]
 
     def kept(self, c: Vector, f: Vector, i: Vector, g: Vector, o: Vector) -> Vector:
         """F ⊙ c + i ⊙ g."""
@@ -159,51 +160,40 @@ class Cell:
             input_gate_left_out=lambda: plus(times(f, c), g),
         )
 
-    def mixed(
-        self, t: int, x: Vector, h: Vector, context: Vector | None, r: Vector, z: Vector
-    ) -> Vector:
-        """(1 − z) ⊙ n + z ⊙ h."""
+    def candidate(self, x: Vector, h: Vector, context: Vector | None, r: Vector) -> Vector:
+        """W x + U (r ⊙ h) + b, or W x + b + r ⊙ (U h + b) where the reset comes after."""
         hand, own, zeros = self.hand, self.parts, [self.hand.own.number(0) for _ in h]
         if hand.does("reset_gate_left_out"):
             r = [hand.own.number(1) for _ in h]
-        if (self.reset == "before") != hand.does("reset_on_other_side"):
-            inner = self.net("_n", x, times(r, h), context)
-        else:
-            matrix = hand.either("U_n", weights_of_gate_exchanged=lambda: "W_n")
-            other = plus(hand.applied(own[matrix], h), own.get("b_hn", zeros))
-            inner = plus(self.net("_n", x, zeros, context), times(r, other))
-        n = self.write("n", t, each(self.candidate(), inner))
-        if hand.does("update_gate_reversed"):
-            n, h = h, n
-        return each(lambda a, b, c: (1 - a) * b + a * c, z, n, h)
+        is_before = self.keys.get("reset", "before") == "before"
+        if is_before != hand.does("reset_on_other_side"):
+            return self.net("_n", x, times(r, h), context)
+        matrix = hand.either("U_n", weights_of_gate_exchanged=lambda: "W_n")
+        other = plus(hand.applied(own[matrix], h), own.get("b_hn", zeros))
+        return plus(self.net("_n", x, zeros, context), times(r, other))
 
 
 def encoder_decoder(hand: Hand, given: Keys) -> Matrix:
     """Write every step of both networks, in order of time."""
-    keys = read({"score": "dot", **given})
-    encoder, decoder = (Cell(hand, keys, name) for name in ("encoder", "decoder"))
-    words, states, weights, results = hand.numbers(keys["memory"]), [], [], []
-    state = encoder.begin(())
-    for t, word in enumerate(words, 1):
-        state = encoder.next(t, word, state)
-        states.append(state[0])
-    (states,) = hand.write("H", [states])
-    state = decoder.begin(hand.either(state, decoder_from_zeros=lambda: ()))
+    keys, weights, results = read({"score": "dot", **given}), Matrix(), Matrix()
+    encoder, words = Cell(hand, keys, "encoder", []), hand.numbers(keys["memory"])
+    (states,) = hand.write("H", [[encoder.next(t, word) for t, word in enumerate(words, 1)]])
+    is_before = keys.get("attends", "after") == "before"
+    decoder = Cell(hand, keys, "decoder", hand.either(encoder.state, decoder_from_zeros=list))
+    seen = hand.either(states, words_attended_to=lambda: words)
     for t, word in enumerate(hand.numbers(keys["X"]), 1):
-        last, is_before = state[0], keys.get("attends", "after") == "before"
-        state = state if is_before else decoder.next(t, word, state)
-        asks = hand.either(state[0], query_of_time_before=lambda last=last: last)
-        seen = hand.either(states, words_attended_to=lambda: words)
-        (q,), k = turned_by(hand, keys, "W_q", [asks]), turned_by(hand, keys, "W_k", seen)
+        last = decoder.state[0]
+        s = last if is_before else decoder.next(t, word)
+        asks = last if hand.does("query_of_time_before") else s
         hand.suffix = f"_{t}"
+        (q,), k = turned_by(hand, keys, "W_q", [asks]), turned_by(hand, keys, "W_k", seen)
         shares, found = attend(hand, keys, [q], k, seen)
         ((context,),) = hand.write("context", [found])
         hand.suffix = ""
-        state = decoder.next(t, word, state, context) if is_before else state
-        result = state[0] if is_before else context
+        s = decoder.next(t, word, context) if is_before else s
+        result = s if is_before else context
         if "W_c" in keys:
-            joined = context + state[0]
-            joined = hand.either(joined, joined_in_wrong_order=lambda a=context, b=state[0]: b + a)
+            joined = s + context if hand.does("joined_in_wrong_order") else context + s
             inner = hand.applied(hand.numbers(keys["W_c"]), joined)
             ((result,),) = hand.write(f"attentional_{t}", [[each(hand.own.tanh, inner)]])
         weights += shares

@@ -33,7 +33,8 @@ def place(hand: Hand, i: int, j: int, p: Keys, side: str) -> Number:
     def shift(wrong: str) -> int:
         return hand.does(wrong, 0) - hand.does(wrong, 1)
 
-    ids, start = p.get("ids"), p.get("start", 0)
+    ids: Any = p.get("ids")
+    start = p.get("start", 0)
     if ids is None or hand.does("ids_left_out"):
         start = start[side == "K"] if is_list(start) else start
         start += hand.does("ids_left_out", 1)
@@ -151,22 +152,26 @@ def rotated(hand: Hand, q: Heads, k: Heads, p: Keys, is_same: bool) -> tuple[Hea
             waves = [hand.write(wave, [x])[0] for wave, x in zip(("cos", "sin"), both, strict=True)]
             hand.suffix = usual
         is_left_out = hand.does("positions_left_out") or hand.does("one_side_turned", way)
-        found = heads if is_left_out else [turn(hand, rows, *waves, p) for rows in heads]
+        found = (
+            heads if is_left_out else [turn(hand, rows, waves[0], waves[1], p) for rows in heads]
+        )
         turned.append(hand.write(f"{name}_rotated", found))
     return turned[0], turned[1], waves
 
 
 def turn(hand: Hand, rows: Matrix, cosines: Matrix, sines: Matrix, p: Keys) -> Matrix:
+    def turned(x: Number, y: Number, c: Number, s: Number) -> tuple[Number, Number]:
+        return hand.either(
+            (x * c - y * s, x * s + y * c),
+            sine_and_cosine_exchanged=lambda: (x * s - y * c, x * c + y * s),
+            angle_negative=lambda: (x * c + y * s, y * c - x * s),
+        )
+
     found = []
     for row, *waves in zip(rows, cosines, sines, strict=True):
-        new, size = list(row), 2 * len(waves[0])
-        for (a, b), c, s in zip(pairs(hand, size, p), *waves, strict=True):
-            x, y = row[a], row[b]
-            new[a], new[b] = hand.either(
-                (x * c - y * s, x * s + y * c),
-                sine_and_cosine_exchanged=lambda x=x, y=y, c=c, s=s: (x * s - y * c, x * c + y * s),
-                angle_negative=lambda x=x, y=y, c=c, s=s: (x * c + y * s, y * c - x * s),
-            )
+        new = list(row)
+        for (a, b), c, s in zip(pairs(hand, 2 * len(waves[0]), p), *waves, strict=True):
+            new[a], new[b] = turned(row[a], row[b], c, s)
         found.append(new)
     return found
 
@@ -203,12 +208,13 @@ def solve(keys: Keys) -> dict[str, Any]:
     """Return the steps up to the weights, and the output, of a problem without a batch."""
     from tests.oracles import reference
 
-    n, m, heads = len(keys["X"]), len(keys.get("memory", keys["X"])), range(keys.get("heads", 1))
-    if callable(keys.get("bias")):
-        cells = [[(i, j) for j in range(1, m + 1)] for i in range(1, n + 1)]
-        keys = keys | {
-            "bias": [[[keys["bias"](*at, h + 1) for at in row] for row in cells] for h in heads]
-        }
+    if callable(bias := keys.get("bias")):
+        rows, columns = (
+            range(1, len(keys["X"]) + 1),
+            range(1, len(keys["memory" if "memory" in keys else "X"]) + 1),
+        )
+        heads = range(1, keys.get("heads", 1) + 1)
+        keys = keys | {"bias": [[[bias(i, j, h) for j in columns] for i in rows] for h in heads]}
     steps = reference.steps_of(keys)
     steps.setdefault("biased", steps.get("scaled", steps["scores"]))
     left_out = ("angles", "cos", "sin", "scaled", "exp", "sum", "context", "frequencies", "masked")

@@ -23,7 +23,7 @@ OF_FUNCTION = 4 * UNIT
 """Relative error of exp, tanh, erf, … in mathematical libraries; they promise 1 or 2 ulps."""
 
 
-class Rounded:
+class Rounded:  # noqa: PLW1641 - which nobody keeps in a set
     """A float and how far it may be from the exact number."""
 
     __slots__ = ("error", "value")

@@ -28,6 +28,8 @@ from tests.oracles.lists import by_rows, each, every, plus, times, transposed
 from tests.oracles.positions import embedded, listed
 from tests.oracles.weights import over_sums
 
+__all__ = ["FLOATS", "listed"]  # for tests, which take them from here
+
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu")
 GATED = {"swiglu": "silu", "geglu": "gelu"}
 """Names of an activation that is used with W_3."""
@@ -287,8 +289,8 @@ def parameters(keys: Keys) -> Iterator[Parameter]:
         given = part.get("positions", [])
         for place, p in enumerate(listed(given) if not is_shared or all(added) else []):
             at = ("positions", place) if isinstance(given, list) else ("positions",)
-            names = tuple(name for name in ("P", "table") if name in p)
-            yield from (Parameter(f"{prefix}positions.{n}", (*path, *at, n)) for n in names)
+            for part_of in {"P", "table"} & p.keys():
+                yield Parameter(f"{prefix}positions.{part_of}", (*path, *at, part_of))
     for others in (
         ("X",),
         ("embedding", "table"),

@@ -30,7 +30,7 @@ def scores(hand: Hand, q: Heads, k: Heads, score: Keys) -> Heads:
         if name == "cosine":
             return own.dot(x, y) / (own.sqrt(own.dot(x, x)) * own.sqrt(own.dot(y, y)))
         if name == "distance":
-            apart, width = each(lambda a, b: a - b, x, y), parts.get("width", own.number(1))
+            apart, width = each(lambda a, b: a - b, x, y), parts.get("width", 1)
             return -own.dot(apart, apart) / (2 * width * width)
         return own.dot(x, y)
 
@@ -128,7 +128,7 @@ def may_attend(h: int, i: int, j: int, n: int, m: int, mask: Keys) -> bool:
 def masked(hand: Hand, s: Heads, keys: Keys) -> Heads:
     """Write −∞ where a query may not see a key, if that is so anywhere."""
     n, m, blocked = len(s[0]), len(s[0][0]), hand.own.number(BLOCKED)
-    seen = placed(lambda _, *place: may_attend(*place, n, m, keys["mask"]), s)
+    seen = placed(lambda _, h, i, j: may_attend(h, i, j, n, m, keys["mask"]), s)
     if all(every(seen)) and not keys.get("is_masked"):
         return s
     return hand.write("masked", each(lambda x, is_seen: x if is_seen else blocked, s, seen))
@@ -226,14 +226,14 @@ class Tiles(NamedTuple):
 
     Attributes:
         m: the largest score so far.
-        l, o: what the powers of e below m sum to, and what they read.
+        sums, read: what the powers of e below m sum to, and what they read.
         last: the sum of the last tile alone.
         alone: the sum of what the softmax of each tile by itself reads.
     """
 
     m: Heads
-    l: Heads
-    o: Heads
+    sums: Heads
+    read: Heads
     last: Heads
     alone: Heads
 
@@ -262,10 +262,10 @@ def by_tiles(hand: Hand, s: Heads, v: Heads, size: int, how: Keys) -> Heads:
         tiles = with_tile(hand, below, tiles, scored, values, not start, is_last)
     hand.suffix = ""
     return hand.either(
-        over_sums(tiles.o, tiles.l),
+        over_sums(tiles.read, tiles.sums),
         tile_softmax_of_its_own=lambda: tiles.alone,
-        tile_not_divided=lambda: tiles.o,
-        tile_divided_by_last_sum=lambda: over_sums(tiles.o, tiles.last),
+        tile_not_divided=lambda: tiles.read,
+        tile_divided_by_last_sum=lambda: over_sums(tiles.read, tiles.last),
     )
 
 
@@ -286,14 +286,16 @@ def with_tile(
     alone = plus(before.alone, over_sums(output, last))
     if not (is_first or hand.does("tile_earlier_left_out")):
         factor = rescaled_by(hand, below, before.m, m, largest)
-        kept = hand.either(times(factor, before.l), tile_sum_not_rescaled=lambda: before.l)
+        kept = hand.either(times(factor, before.sums), tile_sum_not_rescaled=lambda: before.sums)
         total = plus(last, kept)
         factor = hand.either(
             factor,
             tile_output_not_rescaled=lambda: each(lambda _: own.number(1), factor),
             inverse_in_output=lambda: each(lambda x: 1 / x if x else x, factor),
         )
-        output = plus(output, by_rows(lambda row, by: [by[0] * x for x in row], before.o, factor))
+        output = plus(
+            output, by_rows(lambda row, by: [by[0] * x for x in row], before.read, factor)
+        )
     total = hand.write("l", total)
     if hand.does("tile_divided_each") and not is_last:
         output = over_sums(output, total)
