@@ -1,120 +1,90 @@
-"""Linear attention with a state and the delta rule, by plain loops in 50 digits.
+"""Linear attention with a state and the delta rule: Katharopoulos et al. 2020, Yang et al. 2024.
 
 The state of a head is kept as the papers do, with a row for each feature of values: S ∈ R^{d_v×d_k}
-and column vectors, S k for what it holds; `solve` gives its transpose, as the program writes it.
+and S k for what it holds; it is written transposed, as the program does.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-from tests.oracles import reference as ref
-
-mp = ref.mp
-
-ORDER = (
-    "q",
-    "k",
-    "v",
-    "q_normed",
-    "k_normed",
-    "alpha",
-    "beta",
-    "decayed",
-    "read",
-    "error",
-    "S",
-    "o",
-)
-"""The steps of a token as the program lists them."""
+from tests.oracles.arithmetic import Hand, Heads, Keys, Matrix, Vector
+from tests.oracles.attention import by_head, finished, normed, project, read
+from tests.oracles.lists import each, plus, shared, times, transposed
+from tests.oracles.weights import value_of_scale
 
 
-def solve(keys: ref.Keys, b: int) -> dict[str, Any]:
-    """Return every step of one batch element, each a list of heads of rows."""
-    shared, tokens = keys["kv_heads"], len(ref.project(keys, "V", b)[0])
-    whole = {name: ref.project(keys, name, b) for name in "QKV"}
-    rates = {name: rates_of(keys, name, b) for name in ("alpha", "beta")}
-    states = [start(keys, h, b, whole) for h in range(shared)]
-    steps: dict[str, Any] = {"S_0": [ref.transpose(state) for state in states]}
-    steps |= {name: rows for name, rows in rates.items() if f"W_{name}" in keys}
-    outputs: list[list[Any]] = []
-    for t in range(tokens):
-        found: dict[str, list[Any]] = {}
-        for h in range(shared):
-            parts = {name: whole[name][h][t] for name in "KV"}
-            mine = {name: rows[h][t] for name, rows in rates.items() if rows is not None}
-            states[h] = one_token(keys, states[h], parts, mine, found)
-        for h in range(keys["heads"]):
-            q = whole["Q"][h][t]
-            found.setdefault("q", []).append([q])
-            if "qk_norm" in keys:
-                q = ref.normed([[q]], "q", keys["qk_norm"])[0][0]
-                found.setdefault("q_normed", []).append([q])
-            o = ref.times(states[h // (keys["heads"] // shared)], q)
-            sizes = {"d_k": len(q), "d_v": len(o)}
-            scale = ref.value_of_scale(keys.get("scale", "1"), sizes)
-            found.setdefault("o", []).append([[x * scale for x in o]])
-        steps |= {f"{name}_{t + 1}": found[name] for name in ORDER if name in found}
-        outputs.append([head[0] for head in found["o"]])
-    contexts = [[row[h] for row in outputs] for h in range(keys["heads"])]
-    return steps | ref.finish(contexts, keys, b)
+def delta(hand: Hand, given: Keys) -> Matrix:
+    """Write the steps of each token, one after the other, and return the output."""
+    keys, outputs = read(given), list[Heads]()
+    x, count = hand.numbers(keys.get("X", [])), keys["kv_heads"]
+    whole = {name: project(hand, keys, name, x) for name in "QKV"}
+    sizes = {"d_k": len(whole["K"][0][0]), "d_v": len(whole["V"][0][0])}
+    start = keys.get("S_0", [[0] * (sizes["d_v"] * count)] * sizes["d_k"])
+    states = [*map(transposed, hand.write("S_0", by_head(hand.numbers(start), count)))]
+    rates = {name: rates_of(hand, keys, name, x) for name in ("alpha", "beta")}
+    by = value_of_scale(hand.own, keys.get("scale", 1), sizes)
+    for t in range(len(whole["V"][0])):
+        hand.here, hand.suffix = t + 1, f"_{t + 1}"
+        q, k, v = (hand.write(n.lower(), [[head[t]] for head in whole[n]]) for n in "QKV")
+        if "qk_norm" in keys:
+            q = hand.write("q_normed", normed(hand, q, "q", keys["qk_norm"]))
+            units = k if hand.does("keys_not_normed") else normed(hand, k, "k", keys["qk_norm"])
+            k = hand.write("k_normed", units)
+        now = {name: [rows[t] for rows in heads] for name, heads in rates.items() if heads}
+        new = learned(hand, keys, states, k, v, now)
+        seen = shared(states if hand.does("old_state_read") else new, len(q))
+        said = [[hand.applied(state, row)] for state, (row,) in zip(seen, q, strict=True)]
+        outputs.append(hand.write("o", each(lambda y: y * by, said)))
+        states = new
+    hand.suffix = ""
+    contexts = [[heads[h][0] for heads in outputs] for h in range(keys["heads"])]
+    return finished(hand, contexts, keys, x)
 
 
-def one_token(
-    keys: ref.Keys, state: Any, parts: dict[str, Any], rates: dict[str, Any], found: dict[str, Any]
-) -> Any:
-    """Return the state after a token, and put its steps into `found`."""
+def learned(
+    hand: Hand, keys: Keys, before: Heads, k: Heads, v: Heads, rates: dict[str, list[Vector]]
+) -> Heads:
+    """Return the state of each head after a token: α S + β (v − α S k) kᵀ."""
+    alphas = [row * (len(k[0][0]) // len(row)) for row in rates.get("alpha", [])]
+    betas = [b for (b,) in rates.get("beta", [])]
 
-    def note(name: str, rows: Any) -> None:
-        found.setdefault(name, []).append(rows)
+    def faded(heads: Heads) -> Heads:
+        pairs = zip(heads, alphas, strict=True)
+        return [[times(row, alpha) for row in rows] for rows, alpha in pairs]
 
-    k, v = parts["K"], parts["V"]
-    note("k", [k])
-    note("v", [v])
-    if "qk_norm" in keys:
-        k = ref.normed([[k]], "k", keys["qk_norm"])[0][0]
-        note("k_normed", [k])
-    if "alpha" in rates:
-        fade = rates["alpha"] * (len(k) // len(rates["alpha"]))
-        state = [[a * x for a, x in zip(fade, row, strict=True)] for row in state]
-        note("decayed", ref.transpose(state))
+    def write(name: str, heads: Heads) -> Heads:
+        return [*map(transposed, hand.write(name, [*map(transposed, heads)]))]
+
+    states, error = before, v
+    if alphas:
+        is_unfaded = hand.does("alpha_left_out") or hand.does("faded_after_writing")
+        states = write("decayed", before if is_unfaded else faded(before))
     if "delta" in keys.get("update", "delta"):
-        read = ref.times(state, k)
-        v = [x - y for x, y in zip(v, read, strict=True)]
-        note("read", [read])
-        note("error", [v])
-    beta = rates.get("beta", [mp.mpf(1)])[0]
-    state = [
-        [s + beta * e * x for s, x in zip(row, k, strict=True)]
-        for row, e in zip(state, v, strict=True)
-    ]
-    note("S", ref.transpose(state))
-    return state
+        asked = hand.either(states, read_before_fading=lambda: before)
+        held = [[hand.applied(state, row)] for state, (row,) in zip(asked, k, strict=True)]
+        held = hand.write("read", held)
+        error = hand.either(
+            each(lambda x, y: x - y, v, held),
+            held_value_not_subtracted=lambda: v,
+            held_value_added=lambda: plus(v, held),
+        )
+        error = hand.write("error", error)
+    pairs = [*zip(error, k, strict=True)]
+    products = hand.either(
+        [hand.product(transposed(e), row) for e, row in pairs],
+        key_and_value_exchanged=lambda: [hand.product(transposed(row), e) for e, row in pairs],
+    )
+    if betas and not hand.does("beta_left_out"):
+        braked = zip(products, betas, strict=True)
+        products = [each(lambda x, b=b: b * x, matrix) for matrix, b in braked]
+    new = hand.either(plus(states, products), old_state_dropped=lambda: products)
+    return write("S", hand.either(new, faded_after_writing=lambda: faded(new)))
 
 
-def rates_of(keys: ref.Keys, name: str, b: int) -> Any:
+def rates_of(hand: Hand, keys: Keys, name: str, x: Matrix) -> Heads:
     """Return α or β of each head and token, a list of one number, or of one per feature."""
-    count = keys["kv_heads"]
     if name in keys:
-        given = keys[name]
-        by_head = ref.depth(given) == 4 or (ref.depth(given) == 3 and keys["heads"] > 1)
-        if by_head:
-            return [ref.of_head(given, b, h, keys) for h in range(count)]
-        return ref.cut(given[b] if ref.depth(given) == 3 else given, count)
+        return by_head(hand.numbers(keys[name]), keys["kv_heads"])
     if f"W_{name}" not in keys:
-        return None
-    x = keys["X"][b] if ref.depth(keys["X"]) == 3 else keys["X"]
-    rows = ref.product(x, keys[f"W_{name}"])
-    rows = [ref.plus(row, keys[f"b_{name}"]) for row in rows] if f"b_{name}" in keys else rows
-    return ref.cut([[1 / (1 + mp.exp(-a)) for a in row] for row in rows], count)
-
-
-def start(keys: ref.Keys, h: int, b: int, whole: dict[str, Any]) -> Any:
-    """Return the first state of a head, a row for each feature of values."""
-    d_k, d_v = (len(whole[name][0][0]) for name in "KV")
-    if "S_0" not in keys:
-        return [[mp.mpf(0)] * d_k for _ in range(d_v)]
-    given = keys["S_0"]
-    if ref.depth(given) == 2:
-        return ref.transpose(ref.cut(given, keys["kv_heads"])[h])
-    return ref.transpose(ref.of_head(given, b, h, keys))
+        return []
+    rates = each(hand.own.sigmoid, hand.linear(x, keys, name))
+    return hand.write(name, by_head(rates, keys["kv_heads"]))

@@ -1,111 +1,106 @@
-"""Multi-head latent attention in 50 digits, by loops over equations 9 to 19 of DeepSeek-V2.
-
-Nothing here comes from the program. Tokens are rows, and there is no batch; `solve` gives every
-step as nested lists [batch][head][row][column], as `reference` does, from which it takes what
-follows the queries, keys and values of a head.
-"""
+"""Multi-head latent attention, by equations 9 to 19 of DeepSeek-V2."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tests.oracles import reference
-from tests.oracles.reference import Heads, Keys, Matrix, mp, product, transpose
-
-WORDS = {"kind", "form", "latent_norm", "positions"}
-"""The keys that are no numbers, beside those that `reference.read` knows."""
-
-
-def turned(rows: Matrix, positions: Keys) -> Matrix:
-    """Each pair (x, y) of token t turned by t / base^(2j/d)."""
-    found = []
-    for i, row in enumerate(rows):
-        d, new = len(row), list(row)
-        for j in range(d // 2):
-            is_halves = positions.get("pairs") == "halves"
-            a, b = (j, j + d // 2) if is_halves else (2 * j, 2 * j + 1)
-            base = mp.mpf(positions.get("base", 10000))
-            theta = (positions.get("start", 0) + i) / base ** (mp.mpf(2 * j) / d)
-            new[a] = row[a] * mp.cos(theta) - row[b] * mp.sin(theta)
-            new[b] = row[a] * mp.sin(theta) + row[b] * mp.cos(theta)
-        found.append(new)
-    return found
+from tests.oracles.arithmetic import Hand, Heads, Keys, Matrix
+from tests.oracles.attention import by_head, finished, mean_squares, read, root_mean_square
+from tests.oracles.lists import beside, plus, shared, transposed
+from tests.oracles.positions import rotated
+from tests.oracles.weights import read_by, weigh
 
 
-def normed(rows: Matrix, gain: Any, eps: Any) -> Matrix:
-    """X / √(mean x² + eps) · g."""
-    found = []
-    for row in rows:
-        root = mp.sqrt(mp.fsum(x * x for x in row) / len(row) + eps)
-        found.append([x / root * g for x, g in zip(row, gain or [1] * len(row), strict=True)])
-    return found
-
-
-def by_head(weight: Any, heads: int) -> Heads:
-    """The columns of each head, or the matrices of all."""
-    is_list = reference.depth(weight) == 3
-    return [*weight] if is_list else reference.cut(weight, heads)
-
-
-def latents(keys: Keys, side: str, steps: dict[str, Any]) -> Matrix:
-    """c_q or c_kv, after its norm if there is one."""
-    c = product(keys["X"], keys[f"W_d{side}"])
-    steps[f"c_{side}"] = [c]
+def squeezed(hand: Hand, keys: Keys, x: Matrix, side: str) -> Matrix:
+    """Write c_q or c_kv, and its norm if there is one."""
+    weight = keys[hand.either(f"W_d{side}", other_down_matrix=lambda: "W_dq")]
+    (c,) = hand.write(f"c_{side}", [hand.product(x, hand.numbers(weight))])
     if "latent_norm" not in keys:
         return c
-    eps = keys.get("eps", mp.mpf(1e-6))
-    steps[f"mean_square_{side}"] = [[[mp.fsum(x * x for x in row) / len(row)] for row in c]]
-    c = normed(c, keys.get(f"gain_{side}"), eps)
-    steps[f"normed_{side}"] = [c]
-    return c
+    squares = hand.write(f"mean_square_{side}", mean_squares(hand, [c]))
+    gain = hand.either(hand.numbers(keys.get(f"gain_{side}", [])), gain_forgotten=list)
+    normed = root_mean_square(hand, [c], squares, keys.get("eps", 1e-6), gain)
+    (normed,) = hand.write(f"normed_{side}", normed)
+    return hand.either(normed, norm_skipped=lambda: c)
 
 
-def solve(**given: Any) -> dict[str, Any]:
-    """Return the steps of a problem, but for the angles and their cosines and sines."""
-    keys = reference.read({key: part for key, part in given.items() if key not in WORDS})
-    keys |= {key: part for key, part in given.items() if key in WORDS}
-    heads, is_absorbed = keys["heads"], keys.get("form") == "absorbed"
-    is_rotary = "W_kr" in keys
-    rope = keys.get("positions", {})
-    steps: dict[str, Any] = {}
-    below, weight = (latents(keys, "q", steps), "W_uq") if "W_dq" in keys else (keys["X"], "W_q")
-    c = latents(keys, "kv", steps)
-    q = [product(below, one) for one in by_head(keys[weight], heads)]
-    steps["Q_C" if is_rotary or is_absorbed else "Q"] = q
-    w_uk, w_uv = (by_head(keys[key], heads) for key in ("W_uk", "W_uv"))
-    d_h = len(w_uk[0][0])
+def latent(hand: Hand, given: Keys) -> Matrix:
+    """Write every step of a problem, and return its output."""
+    keys = read(given)
+    is_absorbed, is_rotary = keys.get("form") == "absorbed", "W_kr" in keys
+    x = hand.numbers(keys["X"])
+    below, name = (squeezed(hand, keys, x, "q"), "W_uq") if "W_dq" in keys else (x, "W_q")
+    c = squeezed(hand, keys, x, "kv")
+
+    def made(rows: Matrix, key: str) -> Heads:
+        return [hand.product(rows, one) for one in weights(key)]
+
+    def weights(key: str) -> Heads:
+        return by_head(hand.numbers(keys[key]), keys["heads"])
+
+    w_uk, w_uv = weights("W_uk"), weights(hand.either("W_uv", other_up_matrix=lambda: "W_uk"))
+    q = made(hand.either(below, queries_from_x=lambda: x), name)
+    q = hand.write("Q_C" if is_rotary or is_absorbed else "Q", q)
+    k = v = [c]
     if is_absorbed:
-        q = [product(rows, transpose(one)) for rows, one in zip(q, w_uk, strict=True)]
-        steps["Q_absorbed" if is_rotary else "Q"] = q
-        k, v = [c], [c]
+        q = [hand.product(rows, transposed(one)) for rows, one in zip(q, w_uk, strict=True)]
+        q = hand.write("Q_absorbed" if is_rotary else "Q", q)
     else:
-        k, v = ([product(c, one) for one in several] for several in (w_uk, w_uv))
-    if not is_rotary or not is_absorbed:
-        steps["K_C" if is_rotary else "K"] = k
-    steps["V"] = v
-    d_r = 0
+        k = made(hand.either(c, keys_from_x=lambda: x), "W_uk")
+        v = [hand.product(c, one) for one in w_uv]
+    if not (is_rotary and is_absorbed):
+        k = hand.write("K_C" if is_rotary else "K", k)
+    v = hand.write("V", v)
     if is_rotary:
-        steps["Q_rotary"] = [product(below, one) for one in by_head(keys["W_qr"], heads)]
-        steps["K_rotary"] = [product(keys["X"], keys["W_kr"])]
-        d_r = len(steps["K_rotary"][0][0])
-        for name in "QK":
-            steps[f"{name}_rotated"] = [turned(rows, rope) for rows in steps[f"{name}_rotary"]]
-        q = [beside(*pair) for pair in zip(q, steps["Q_rotated"], strict=True)]
-        k = [beside(rows, steps["K_rotated"][0]) for rows in k]
-        steps |= {"Q": q, "K": k}
-    sizes = {"d_k": d_h + d_r, "d_v": len(w_uv[0][0]), "d_model": len(keys["X"][0])}
-    read: Heads = []
-    for h in range(heads):
-        found = {"scores": product(q[h], transpose(k[h % len(k)]))}
-        found |= reference.weigh(found["scores"], keys, 0, h, sizes)
-        for name, matrix in found.items():
-            steps.setdefault(name, []).append(matrix)
-        read.append(product(found["weights"], v[h % len(v)]))
+        q_rotary = hand.write("Q_rotary", made(below, "W_qr"))
+        source = hand.either(x, rotary_key_from_c=lambda: c)
+        k_rotary = [hand.product(source, hand.numbers(keys["W_kr"]))]
+        q, k = with_rotary(hand, keys, (q, k), (q_rotary, hand.write("K_rotary", k_rotary)))
+    d_h, d_r = len(w_uk[0][0]), len(k_rotary[0][0]) if is_rotary else 0
+    sizes = {"d_h": d_h, "d_k": d_h + d_r, "d_v": len(w_uv[0][0]), "d_model": len(x[0])}
+    s = hand.write("scores", read_by(hand, q, [*map(transposed, k)]))
+    found = read_by(hand, weigh(hand, s, keys, sizes), v)
     if is_absorbed:
-        steps["context_c"] = read
-        read = [product(rows, one) for rows, one in zip(read, w_uv, strict=True)]
-    return {name: [step] for name, step in (steps | reference.finish(read, keys, 0)).items()}
+        found = read_by(hand, hand.write("context_c", found), w_uv)
+    return finished(hand, found, keys, x)
 
 
-def beside(left: Matrix, right: Matrix) -> Matrix:
-    return [a + b for a, b in zip(left, right, strict=True)]
+Sides = tuple[Heads, Heads]
+"""Of queries, and of keys."""
+
+
+def with_rotary(hand: Hand, keys: Keys, contents: Sides, rotary: Sides) -> list[Heads]:
+    """Write the rotary parts turned, and queries and keys with both parts beside each other."""
+    p = keys["positions"][0] if keys["positions"] else {"name": "rope"}
+    q, k = rotary
+    q = hand.either(q, rotary_queries_shared=lambda: q[:1] * len(q))
+    *turned, _ = rotated(hand, q, k, p, True)
+
+    def again(heads: Heads) -> Heads:
+        return rotated(Hand(hand.own), heads, heads, p, True)[0]  # by a hand that shows nothing
+
+    def joined(left: Heads, right: Heads) -> Heads:
+        return [beside([*pair]) for pair in zip(left, right, strict=True)]
+
+    def side(name: str, *parts: Heads) -> Heads:
+        a, b, c = (shared(part, max(map(len, parts))) for part in parts)
+        right = joined(a, b)
+        whole = hand.either(
+            right,
+            rotary_part_left_out=lambda: a,
+            parts_added=lambda: plus(a, b),
+            whole_turned=lambda: again(joined(a, c)),
+            content_turned=lambda: joined(again(a), b),
+            key_turned=lambda: joined(again(a), b) if name == "K" else right,
+        )
+        return hand.write(name, whole)
+
+    return [*map(side, "QK", contents, turned, rotary)]
+
+
+def solve(**keys: Any) -> dict[str, Any]:
+    """Return the steps but for the angles and their cosines and sines."""
+    from tests.oracles import reference
+
+    steps = reference.solve(**keys)
+    return {name: step for name, step in steps.items() if name not in ("angles", "cos", "sin")}

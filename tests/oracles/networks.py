@@ -1,131 +1,208 @@
-"""An encoder and a decoder that attends, by plain loops in 50-digit arithmetic.
+"""Networks that attend: pooling, co-attention, recurrent ones, and an encoder with a decoder.
 
-`solve` takes the keys of a problem of kind encoder_decoder and returns every step, as nested lists
-[batch][head][row][column] with one place along the first two. It shares nothing with the program
-but the names of keys and steps.
+Elman 1990 and Cho et al. 2014 (rnn, gru), Hochreiter and Schmidhuber 1997 (lstm), Luong et al. 2015
+(attends after), Bahdanau et al. 2015 (attends before), Yang et al. 2016 (pooling).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from tests.oracles import reference
-from tests.oracles.reference import Keys, Matrix, Vector, dot, exact, mp, plus, tanh, times
-
-Steps = dict[str, Any]
-
-
-def sigma(vector: Vector) -> Vector:
-    return [1 / (1 + mp.exp(-x)) for x in vector]
+from tests.oracles.arithmetic import Hand, Keys, Matrix, Vector
+from tests.oracles.attention import read
+from tests.oracles.lists import depth, each, plus, times, transposed
+from tests.oracles.weights import adjusted, normalized, read_by, scores, weigh
 
 
-def by_numbers(a: Vector, b: Vector) -> Vector:
-    return [x * y for x, y in zip(a, b, strict=True)]
+def pooling(hand: Hand, given: Keys) -> Matrix:
+    """u_t = tanh(W h_t + b); Σ α_t h_t."""
+    usual = "tanh" if {"W", "b"} & given.keys() else "none"
+    keys = read({"score": "dot", "activation": usual, **given})
+    x, u = hand.numbers(keys["X"]), hand.numbers(keys["u"])
+    hidden = [net(hand, keys, "", h) for h in x]
+    if keys["activation"] == "tanh":
+        hidden = each(hand.own.tanh, hidden)
+    if hidden != x:
+        (hidden,) = hand.write("hidden", [hidden])
+    u = u if depth(u) == 2 else [u]
+    hand.names = {"hidden": "hidden_2"} if "hidden" in hand.steps else {}
+    _, found = attend(hand, keys, u, hidden, x)
+    hand.names = {}
+    is_tanh = keys.get("output_activation") == "tanh"
+    (found,) = hand.write("context" if is_tanh else "output", [found])
+    if is_tanh:
+        (found,) = hand.write("output", [each(hand.own.tanh, found)])
+    return found
+
+
+def attend(hand: Hand, keys: Keys, q: Matrix, k: Matrix, v: Matrix) -> tuple[Matrix, Matrix]:
+    """Write scores and weights of queries, and return the weights and what they read."""
+    s = scores(hand, [q], [k], keys["score"])
+    weights = weigh(hand, s, keys, {"d_k": len(k[0]), "d_v": len(v[0])})
+    return weights[0], hand.product(weights[0], v)
+
+
+def net(hand: Hand, parts: Keys, gate: str, x: Vector) -> Vector:
+    """W x + b."""
+    w, b = (hand.numbers(parts.get(f"{letter}{gate}", [])) for letter in "Wb")
+    found = hand.applied(w, x) if w else x
+    return plus(found, b) if b else found
+
+
+def co_attention(hand: Hand, given: Keys) -> Matrix:
+    """Each side attends to the other, by the same scores."""
+    keys = read(given)
+    x, memory = hand.numbers(keys["X"]), hand.numbers(keys["memory"])
+    s = scores(hand, [x], [memory], keys["score"])
+    s = adjusted(hand, s, keys, {"d_k": len(x[0]), "d_model": len(x[0])})
+    for name, rows, read_from in (("x", s, memory), ("memory", [transposed(s[0])], x)):
+        hand.suffix = f"_{name}"
+        found = hand.write(
+            "aligned", read_by(hand, normalized(hand, rows, keys["normalize"]), [read_from])
+        )
+    hand.suffix = ""
+    return found[0]
+
+
+def recurrent(hand: Hand, given: Keys) -> Matrix:
+    """h_t = tanh(A [x_t; c] + b); c_t = Σ α_i h_i over the states so far."""
+    keys, does, weights = read({"update": "input_context", **given}), hand.does, Matrix()
+    words, zeros = hand.numbers(keys["X"]), [0 for _ in keys["A"]]
+    (states,) = hand.write("h_0", [[hand.numbers(keys.get("h_0", zeros))]])
+    context = hand.numbers(keys.get("c_0", zeros))
+    for t, x in enumerate(words, 1):
+        hand.here, hand.suffix = t, f"_{t}"
+        last = states[-1] if does("state_instead_of_context") else context
+        joined = {
+            "input_context": x + last,
+            "state_input_context": states[-1] + x + last,
+            "plain": states[-1] + x,
+        }[keys["update"]]
+        inner = hand.applied(hand.numbers(keys["A"]), joined)
+        inner = plus(inner, hand.numbers(keys["b"])) if "b" in keys else inner
+        states = states + hand.write("h", [[each(hand.own.tanh, inner)]])[0]
+        if keys["update"] != "plain":
+            asks = states[-2] if does("previous_state_as_query") else states[-1]
+            seen = states[1:] if does("start_state_left_out") else states
+            (q,), k = turned_by(hand, keys, "W_q", [asks]), turned_by(hand, keys, "W_k", seen)
+            shares, found = attend(hand, keys, [q], k, seen)
+            ((context,),) = hand.write("c", [found])
+            weights += [row + [hand.own.number(0)] * (len(words) + 1 - len(row)) for row in shares]
+    hand.suffix = ""
+    if weights:
+        hand.write("weights", [weights])
+    return hand.write("output", [states[1:]])[0]
+
+
+def turned_by(hand: Hand, keys: Keys, name: str, rows: Matrix) -> Matrix:
+    """Return W x of each row, or the rows without such a matrix."""
+    return [hand.applied(hand.numbers(keys[name]), row) for row in rows] if name in keys else rows
 
 
 class Cell:
-    """One network, which notes its gates in `steps`."""
+    """The encoder or the decoder, which writes its gates.
 
-    def __init__(self, keys: Keys, name: str, steps: Steps) -> None:
-        self.keys, self.name, self.steps = keys, name, steps
-        self.parts = {key: exact(part) for key, part in keys[name].items()}
+    Attributes:
+        state: h, and c of an LSTM.
+    """
+
+    def __init__(self, hand: Hand, keys: Keys, name: str, state: list[Vector]) -> None:
+        self.hand, self.keys, self.name = hand, keys, name
+        self.parts = {key: hand.numbers(part) for key, part in keys[name].items()}
         self.cell, self.letter = keys.get("cell", "lstm"), {"encoder": "h", "decoder": "s"}[name]
-
-    def product(self, gate: str, x: Vector, h: Vector, context: Vector | None) -> Vector:
-        """W x + U h + C context."""
-        net = plus(times(self.parts[f"W{gate}"], x), times(self.parts[f"U{gate}"], h))
-        return net if context is None else plus(net, times(self.parts[f"C{gate}"], context))
-
-    def biased(self, gate: str, net: Vector) -> Vector:
-        return plus(net, self.parts[f"b{gate}"]) if f"b{gate}" in self.parts else net
-
-    def note(self, name: str, t: int, vector: Vector) -> Vector:
-        own = name if name == self.letter else f"{self.name}.{name}"
-        self.steps[f"{own}_{t}"] = [[[vector]]]
-        return vector
-
-    def begin(self, state: tuple[Vector, ...] | None) -> tuple[Vector, ...]:
         names = ("h_0", "c_0") if self.cell == "lstm" else ("h_0",)
+        zeros = [[hand.own.number(0) for _ in next(iter(self.parts.values()))]] * 2
         if "h_0" in self.parts:
-            state = tuple(self.parts[name] for name in names)
-        elif state is None:
-            gate = {"lstm": "_f", "gru": "_z", "rnn": ""}[self.cell]
-            state = tuple([mp.mpf(0) for _ in self.parts[f"U{gate}"]] for _ in names)
-        for name, vector in zip((self.letter, "c"), state, strict=False):
-            self.note(name, 0, vector)
-        return state
+            state = [self.parts[name] for name in names]
+        pairs = zip((self.letter, "c"), state or zeros[: len(names)], strict=False)
+        self.state = [self.write(name, 0, vector) for name, vector in pairs]
 
-    def next(
-        self, t: int, x: Vector, state: tuple[Vector, ...], context: Vector | None = None
-    ) -> tuple[Vector, ...]:
-        h = state[0]
+    def write(self, name: str, t: int, vector: Vector) -> Vector:
+        own = name if name == self.letter else f"{self.name}.{name}"
+        return self.hand.write(f"{own}_{t}", [[vector]])[0][0]
+
+    def net(self, gate: str, x: Vector, h: Vector, context: Vector | None) -> Vector:
+        """W x + U h + C context + b."""
+        if self.hand.does("weights_of_gate_exchanged"):
+            x, h = h, x
+        own, apply = self.parts, self.hand.applied
+        found = plus(apply(own[f"W{gate}"], x), apply(own[f"U{gate}"], h))
+        if context is not None and not self.hand.does("context_left_out"):
+            found = plus(found, apply(own[f"C{gate}"], context))
+        return plus(found, own[f"b{gate}"]) if f"b{gate}" in own else found
+
+    def next(self, t: int, x: Vector, context: Vector | None = None) -> Vector:
+        """Return the state after a word."""
+        own, h, gates = self.hand.own, self.state[0], dict[str, Vector]()
+        bent = self.hand.either(own.tanh, sigmoid_for_tanh=lambda: own.sigmoid)
+        for gate in {"lstm": "figo", "gru": "rz", "rnn": ""}[self.cell]:
+            inner = self.net(f"_{gate}", x, h, context)
+            gates[gate] = self.write(gate, t, each(bent if gate == "g" else own.sigmoid, inner))
         if self.cell == "rnn":
-            return (self.note("h" if self.letter == "h" else "s", t, self.plain(x, h, context)),)
-        gates = {}
-        for gate in {"lstm": "figo", "gru": "rz"}[self.cell]:
-            net = self.biased(f"_{gate}", self.product(f"_{gate}", x, h, context))
-            gates[gate] = self.note(gate, t, tanh(net) if gate == "g" else sigma(net))
-        if self.cell == "lstm":
-            kept, new = by_numbers(gates["f"], state[1]), by_numbers(gates["i"], gates["g"])
-            c = self.note("c", t, plus(kept, new))
-            return self.note(self.letter, t, by_numbers(gates["o"], tanh(c))), c
-        n = self.note("n", t, tanh(self.candidate(x, h, context, gates["r"])))
-        pairs = zip(gates["z"], n, h, strict=True)
-        return (self.note(self.letter, t, [(1 - z) * a + z * b for z, a, b in pairs]),)
+            h = each(own.tanh, self.net("", x, h, context))
+        elif self.cell == "gru":
+            n = self.write("n", t, each(bent, self.candidate(x, h, context, gates["r"])))
+            ends = self.hand.either((n, h), update_gate_reversed=lambda: (h, n))
+            h = each(lambda z, a, b: (1 - z) * a + z * b, gates["z"], *ends)
+        else:
+            c = self.write("c", t, self.kept(self.state[1], **gates))
+            h = times(gates["o"], self.hand.either(each(own.tanh, c), tanh_missing=lambda: c))
+        self.state = [self.write(self.letter, t, h), *([c] if self.cell == "lstm" else [])]
+        return self.state[0]
 
-    def plain(self, x: Vector, h: Vector, context: Vector | None) -> Vector:
-        return tanh(self.biased("", self.product("", x, h, context)))
+    def kept(self, c: Vector, f: Vector, i: Vector, g: Vector, o: Vector) -> Vector:
+        """F ⊙ c + i ⊙ g."""
+        del o
+        return self.hand.either(
+            plus(times(f, c), times(i, g)),
+            gates_of_cell_exchanged=lambda: plus(times(i, c), times(f, g)),
+            forget_gate_left_out=lambda: plus(c, times(i, g)),
+            input_gate_left_out=lambda: plus(times(f, c), g),
+        )
 
     def candidate(self, x: Vector, h: Vector, context: Vector | None, r: Vector) -> Vector:
-        if self.keys.get("reset", "before") == "before":
-            return self.biased("_n", self.product("_n", x, by_numbers(r, h), context))
-        read = times(self.parts["U_n"], h)
-        read = plus(read, self.parts["b_hn"]) if "b_hn" in self.parts else read
-        zeros = [mp.mpf(0) for _ in h]
-        return plus(self.biased("_n", self.product("_n", x, zeros, context)), by_numbers(r, read))
+        """W x + U (r ⊙ h) + b, or W x + b + r ⊙ (U h + b) where the reset comes after."""
+        hand, own, zeros = self.hand, self.parts, [self.hand.own.number(0) for _ in h]
+        if hand.does("reset_gate_left_out"):
+            r = [hand.own.number(1) for _ in h]
+        is_before = self.keys.get("reset", "before") == "before"
+        if is_before != hand.does("reset_on_other_side"):
+            return self.net("_n", x, times(r, h), context)
+        matrix = hand.either("U_n", weights_of_gate_exchanged=lambda: "W_n")
+        other = plus(hand.applied(own[matrix], h), own.get("b_hn", zeros))
+        return plus(self.net("_n", x, zeros, context), times(r, other))
 
 
-def attend(keys: Keys, s: Vector, states: Matrix, t: int, steps: Steps) -> Vector:
-    """Note scores, weights and what they give, of one state of the decoder."""
-    score = keys.get("score", "dot")
-    names = ("scale", "softcap", "mask", "normalize")
-    known = {name: keys[name] for name in names if name in keys}
-    read = reference.read(known | {"score": score if isinstance(score, dict) else {"name": score}})
-    q = times(exact(keys["W_q"]), s) if "W_q" in keys else s
-    k = [times(exact(keys["W_k"]), h) for h in states] if "W_k" in keys else states
-    found = reference.scores([q], k, read["score"])
-    sizes = {"d_k": len(k[0]), "d_v": len(states[0])}
-    found |= reference.weigh(found["scores"], read, 0, 0, sizes)
-    steps |= {f"{name}_{t}": [[matrix]] for name, matrix in found.items()}
-    (weights,) = found["weights"]
-    context = [dot(weights, list(column)) for column in zip(*states, strict=True)]
-    steps[f"context_{t}"] = [[[context]]]
-    return context
-
-
-def solve(**keys: Any) -> Steps:
-    """Return every step, in order."""
-    steps: Steps = {}
-    encoder, decoder = (Cell(keys, name, steps) for name in ("encoder", "decoder"))
-    state = encoder.begin(None)
-    states = []
-    for t, word in enumerate(exact(keys["memory"]), 1):
-        state = encoder.next(t, word, state)
-        states.append(state[0])
-    steps["H"] = [[states]]
-    state = decoder.begin(state)
-    weights, results = [], []
-    for t, word in enumerate(exact(keys["X"]), 1):
-        if keys.get("attends", "after") == "before":
-            context = attend(keys, state[0], states, t, steps)
-            state = decoder.next(t, word, state, context)
-            result = state[0]
-        else:
-            state = decoder.next(t, word, state)
-            result = context = attend(keys, state[0], states, t, steps)
+def encoder_decoder(hand: Hand, given: Keys) -> Matrix:
+    """Write every step of both networks, in order of time."""
+    keys, weights, results = read({"score": "dot", **given}), Matrix(), Matrix()
+    encoder, words = Cell(hand, keys, "encoder", []), hand.numbers(keys["memory"])
+    (states,) = hand.write("H", [[encoder.next(t, word) for t, word in enumerate(words, 1)]])
+    is_before = keys.get("attends", "after") == "before"
+    decoder = Cell(hand, keys, "decoder", hand.either(encoder.state, decoder_from_zeros=list))
+    seen = hand.either(states, words_attended_to=lambda: words)
+    for t, word in enumerate(hand.numbers(keys["X"]), 1):
+        last = decoder.state[0]
+        s = last if is_before else decoder.next(t, word)
+        asks = last if hand.does("query_of_time_before") else s
+        hand.suffix = f"_{t}"
+        (q,), k = turned_by(hand, keys, "W_q", [asks]), turned_by(hand, keys, "W_k", seen)
+        shares, found = attend(hand, keys, [q], k, seen)
+        ((context,),) = hand.write("context", [found])
+        hand.suffix = ""
+        s = decoder.next(t, word, context) if is_before else s
+        result = s if is_before else context
         if "W_c" in keys:
-            result = tanh(times(exact(keys["W_c"]), context + state[0]))
-            steps[f"attentional_{t}"] = [[[result]]]
-        weights.append(steps[f"weights_{t}"][0][0][0])
+            joined = s + context if hand.does("joined_in_wrong_order") else context + s
+            inner = hand.applied(hand.numbers(keys["W_c"]), joined)
+            ((result,),) = hand.write(f"attentional_{t}", [[each(hand.own.tanh, inner)]])
+        weights += shares
         results.append(result)
-    return steps | {"weights": [[weights]], "output": [[results]]}
+    hand.write("weights", [weights])
+    return hand.write("output", [results])[0]
+
+
+def solve(**keys: Any) -> dict[str, Any]:
+    from tests.oracles import reference
+
+    return reference.solve(**keys)

@@ -1,63 +1,39 @@
-"""Transformer blocks by plain loops over lists, from the formulas of the papers alone.
+"""Transformer blocks, and the numbers of a problem that a loss has a derivative with respect to.
 
-`solve` takes the keys of a problem of kind `transformer` and returns every step by its name. The
-same loops work with floats, with numbers of 50 digits, and with floats that carry a bound on their
-rounding errors (`tests.oracles.rounded`): an `Arithmetic` holds the functions of its numbers.
-`difference` gives the derivative of the loss by differences in 50 digits.
-
-Sources: Vaswani et al. 2017 (post-norm, sinusoidal positions), Ba et al. 2016 (layer norm), Xiong
-et al. 2020 (pre-norm), Zhang and Sennrich 2019 (RMS norm), Hendrycks and Gimpel 2016 (GELU and its
-tanh form), Shazeer 2020 (SwiGLU, GEGLU), Su et al. 2021 (RoPE), Press et al. 2022 (ALiBi).
+Vaswani et al. 2017 (post-norm), Ba et al. 2016 (layer norm), Xiong et al. 2020 (pre-norm), Zhang
+and Sennrich 2019 (RMS norm), Hendrycks and Gimpel 2016 (GELU and its tanh form), Shazeer 2020
+(SwiGLU, GEGLU).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
-from tests.oracles.reference import mp
+from tests.oracles.arithmetic import (
+    EXACT,
+    FLOATS,
+    Arithmetic,
+    Hand,
+    Heads,
+    Keys,
+    Matrix,
+    Number,
+    mp,
+    slope_of,
+)
+from tests.oracles.attention import attended, read
+from tests.oracles.lists import by_rows, each, every, plus, times, transposed
+from tests.oracles.positions import embedded, listed
+from tests.oracles.weights import over_sums
 
-Keys = dict[str, Any]
-Number = Any
-Vector = list[Number]
-Matrix = list[Vector]
-T = TypeVar("T")
-
-BLOCKED = -math.inf
-"""A score that the mask blocks."""
-
-
-class Arithmetic(NamedTuple):
-    """The functions of one kind of numbers."""
-
-    number: Callable[[Any], Number]  # from a number of the problem
-    total: Callable[[Iterable[Number]], Number]  # the sum of several
-    exp: Callable[[Number], Number]
-    log: Callable[[Number], Number]
-    sqrt: Callable[[Number], Number]
-    tanh: Callable[[Number], Number]
-    erf: Callable[[Number], Number]
-    cos: Callable[[Number], Number]
-    sin: Callable[[Number], Number]
-    pi: Number
-
-
-def arithmetic(functions: Any, number: Callable[[Any], Number], total: Any) -> Arithmetic:
-    """Return the arithmetic of a module, or of anything else with these functions."""
-    names = Arithmetic._fields[2:]
-    return Arithmetic(number, total, *(getattr(functions, name) for name in names))
-
-
-FLOATS = arithmetic(math, float, math.fsum)
-EXACT = arithmetic(mp, mp.mpf, mp.fsum)
-"""The arithmetic of 50 digits."""
+__all__ = ["FLOATS", "listed"]  # for tests, which take them from here
 
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu")
 GATED = {"swiglu": "silu", "geglu": "gelu"}
 """Names of an activation that is used with W_3."""
 
-EPS = {"layer": 1e-5, "rms": 1e-6}
 OF_SCORES = ("rope", "alibi", "relative")
 """Positions that act in every layer; the others are added to the tokens once."""
 
@@ -68,357 +44,210 @@ OF_PROBLEM = ("kind", "tokens", "X", "embedding", "layers", "final_norm", "unemb
 def layers_of(keys: Keys) -> list[Keys]:
     """Return the keys of each layer; one that it lacks is that of the whole problem."""
     others = (*OF_PROBLEM, "target", "gradient", "learning_rate", "positions")
-    shared = {key: value for key, value in keys.items() if key not in others}
+    common = {key: value for key, value in keys.items() if key not in others}
     acting = [p for p in listed(keys.get("positions", [])) if p["name"] in OF_SCORES]
-    return [shared | {"positions": acting} | layer for layer in keys.get("layers", [{}])]
+    return [common | {"positions": acting} | layer for layer in keys.get("layers", [{}])]
 
 
-def listed(positions: Any) -> list[Keys]:
-    several = positions if isinstance(positions, list) else [positions]
-    return [{"name": one} if isinstance(one, str) else one for one in several]
+def transformer(hand: Hand, keys: Keys) -> Matrix:
+    """Write every step, and return the last tokens, or the probabilities of words."""
+    x = started(hand, keys)
+    layers = layers_of(keys)
+    for number, layer in enumerate(layers, 1):
+        hand.prefix = f"layers.{number}." if len(layers) > 1 else ""
+        for half in (1, 2) if "W_1" in layer else (1,):
+            hand.here = number, half
+            x = halved(hand, layer, x, half)
+    hand.prefix = ""
+    return ended(hand, keys, x, layers[-1])
 
 
-class Work:
-    """The steps of one problem, worked one after the other.
+def started(hand: Hand, keys: Keys) -> Matrix:
+    """Return the tokens, looked up in the table, with positions that are added."""
+    if "X" in keys:
+        x = hand.numbers(keys["X"])
+    else:
+        table = hand.numbers(keys["embedding"]["table"])
+        (x,) = hand.write("X", [[table[place] for place in places(keys, "tokens")]])
+    hand.first = x
+    return embedded(hand, x, listed(keys.get("positions", [])))
 
-    Attributes:
-        steps: what was worked so far, by name; numbers with several heads are nested lists
-            [head][row][column], others [row][column].
-        last: the name that the last step would have if it were not called `output`; empty where
-            the problem has an unembedding.
-        next: the index of the largest logit at the last position, from 0.
-    """
 
-    def __init__(self, keys: Keys, own: Arithmetic) -> None:
-        self.keys, self.own = keys, own
-        self.steps: dict[str, Any] = {}
-        self.prefix = self.last = ""
-        self.next: int | None = None
+def halved(hand: Hand, keys: Keys, x: Matrix, half: int) -> Matrix:
+    """Return the tokens after a half of a layer: attention, or the feed-forward network."""
+    is_pre = keys.get("place", "pre") == "pre"
+    given = normed(hand, keys, x, half) if is_pre else x
+    used = hand.either(given, norm_skipped=lambda: x)
+    if half == 1:
+        hand.names = {"hidden": "score_hidden", "gated": "gated_context"}
+        made = attended(hand, read(keys | {"kind": "self"}), used, [], "attended")
+        hand.names = {}
+    else:
+        made = feed_forward(hand, keys, used)
+    kept = hand.either(
+        x,
+        residual_forgotten=lambda: each(lambda _: hand.own.number(0), x),
+        residual_of_normed=lambda: given,
+        residual_of_another_step=lambda: hand.first,
+    )
+    (x,) = hand.write(f"residual_{half}", [plus(kept, made)])
+    return x if is_pre else normed(hand, keys, x, half)
 
-    def work(self) -> Work:
-        x = self.start()
-        layers = layers_of(self.keys)
-        for number, layer in enumerate(layers, 1):
-            self.prefix = f"layers.{number}." if len(layers) > 1 else ""
-            x = self.layer(layer, x)
-        self.last, self.prefix = [*self.steps][-1], ""
-        self.end(x, layers[-1])
-        return self
 
-    def record(self, name: str, value: T) -> T:
-        self.steps[self.prefix + name] = value
-        return value
-
-    def numbers(self, value: Any) -> Any:
-        """Return nested lists in this arithmetic."""
-        if isinstance(value, list):
-            return [self.numbers(item) for item in value]
-        return self.own.number(value)
-
-    # Vectors and matrices.
-
-    def dot(self, a: Vector, b: Vector) -> Number:
-        return self.own.total([x * y for x, y in zip(a, b, strict=True)])
-
-    def product(self, a: Matrix, b: Matrix) -> Matrix:
-        columns = transposed(b)
-        return [[self.dot(row, column) for column in columns] for row in a]
-
-    def linear(self, x: Matrix, keys: Keys, name: str) -> Matrix:
-        """X W + b, by what the names of W and b end with; without W, X."""
-        weight, bias = keys.get(f"W_{name}"), keys.get(f"b_{name}")
-        if weight is not None:
-            weight = self.numbers(weight)
-            if isinstance(weight[0][0], list):  # one matrix per head, side by side
-                weight = [[c for row in rows for c in row] for rows in zip(*weight, strict=True)]
-            x = self.product(x, weight)
-        return x if bias is None else [plus(row, self.numbers(bias)) for row in x]
-
-    # What comes before the layers.
-
-    def start(self) -> Matrix:
-        """Return the tokens, looked up in the table, with positions that are added."""
-        if "X" in self.keys:
-            x: Matrix = self.numbers(self.keys["X"])
-        else:
-            table = self.numbers(self.keys["embedding"]["table"])
-            x = self.record("X", [table[place] for place in places(self.keys, "tokens")])
-        for p in listed(self.keys.get("positions", [])):
-            if p["name"] in OF_SCORES:
-                continue
-            if p["name"] == "sinusoidal":
-                added = self.record("positions", self.sinusoids(len(x), len(x[0]), p))
-            else:
-                added = self.numbers(p["P"])
-            x = self.record("embedded", [plus(a, b) for a, b in zip(x, added, strict=True)])
+def normed(hand: Hand, keys: Keys, x: Matrix, half: int) -> Matrix:
+    if keys.get("norm") == "none":
         return x
+    return hand.write(f"normed_{half}", [norm(hand, keys, x, f"_{half}")])[0]
 
-    def angle(self, t: int, j: int, size: int, p: Keys) -> Number:
-        """T / base^(2j/size)."""
-        base = self.own.log(self.own.number(p.get("base", 10000)))
-        return self.own.number(t) / self.own.exp(base * 2 * j / size)
 
-    def sinusoids(self, n: int, d: int, p: Keys) -> Matrix:
-        rows = []
-        for i in range(n):
-            row: dict[int, Number] = {}
-            for j, (first, second) in enumerate(pairs(d, p)):
-                theta = self.angle(p.get("start", 0) + i, j, d, p)
-                row[first], row[second] = self.own.sin(theta), self.own.cos(theta)
-            rows.append([row[column] for column in range(d)])
-        return rows
+def norm(hand: Hand, keys: Keys, x: Matrix, end: str) -> Matrix:
+    """(x − mean) / √(variance + eps), or x / √(mean square + eps); times gain, plus shift."""
+    own, does, is_layer = hand.own, hand.does, keys.get("norm", "layer") == "layer"
+    eps = own.number(0 if does("eps_forgotten") else keys.get("eps", 1e-5 if is_layer else 1e-6))
+    is_aside = does("norm_over_tokens") or not end  # of which nothing but the result is written
+    heads = [transposed(x) if does("norm_over_tokens") else x]
 
-    # A layer.
+    def written(name: str, numbers: Heads) -> Heads:
+        return numbers if is_aside else hand.write(f"{name}{end}", numbers)
 
-    def layer(self, keys: Keys, x: Matrix) -> Matrix:
-        is_pre = keys.get("place", "pre") == "pre"
-        for half, function in (("1", self.attention), ("2", self.feed_forward)):
-            if half == "2" and "W_1" not in keys:
-                break
-            read = self.normed(x, keys, half) if is_pre else x
-            made = function(keys, read)
-            x = self.record(f"residual_{half}", [plus(a, b) for a, b in zip(x, made, strict=True)])
-            x = x if is_pre else self.normed(x, keys, half)
+    means = by_rows(lambda row: [own.number(0)], heads)
+    if is_layer:
+        means = written("mean", by_rows(lambda row: [own.total(row) / len(row)], heads))
+
+    def centred(wrong: str) -> Heads:
+        if not is_layer or does(wrong):
+            return heads
+        return by_rows(lambda row, mean: [y - mean[0] for y in row], heads, means)
+
+    size = len(heads[0][0]) - does("variance_of_a_sample")
+    squares = by_rows(lambda row: [own.dot(row, row) / size], centred("squares_not_centred"))
+    squares = hand.either(squares, deviation_for_variance=lambda: each(own.sqrt, squares))
+    squares = written("variance" if is_layer else "mean_square", squares)
+    roots = hand.either(
+        each(lambda square: own.sqrt(square + eps), squares),
+        eps_outside_the_root=lambda: each(lambda square: own.sqrt(square) + eps, squares),
+        root_of_variance_forgotten=lambda: each(lambda square: square + eps, squares),
+    )
+    (x,) = over_sums(centred("mean_not_subtracted"), roots)
+    x = transposed(x) if does("norm_over_tokens") else x
+    is_bare = does("gain_and_shift_forgotten")
+    if f"gain{end}" in keys and not (is_bare or does("gain_forgotten")):
+        x = [times(row, hand.numbers(keys[f"gain{end}"])) for row in x]
+    if f"shift{end}" in keys and not (is_bare or does("bias_missing")):
+        x = [plus(row, hand.numbers(keys[f"shift{end}"])) for row in x]
+    return x
+
+
+def feed_forward(hand: Hand, keys: Keys, x: Matrix) -> Matrix:
+    name: str = keys.get("activation", "relu")
+    right = activation(hand.own, GATED.get(name, name))
+    other = activation(hand.own, "silu" if GATED.get(name, name).startswith("gelu") else "gelu")
+    function = hand.either(
+        right,
+        other_activation=lambda: other,
+        activation_forgotten=lambda: lambda number: number,
+        activation_after_the_product=lambda: lambda number: number,
+    )
+    wrong = "gate_and_value_exchanged"
+    first, third = "31" if hand.does(wrong, 2) else "13"
+    (hidden,) = hand.write("hidden", [hand.linear(x, keys, first)])
+    value = hand.write("value", [hand.linear(x, keys, third)])[0] if "W_3" in keys else []
+    if hand.does(wrong, 1):
+        hidden, value = value, hidden
+    made = each(right, value)
+    if not hand.does(wrong, 0):
+        (made,) = hand.write("activated", [each(function, hidden)])
+    else:
+        value = hidden
+    if value:
+        (made,) = hand.write("gated", [times(made, value)])
+    made = hand.linear(made, keys, "2")
+    if hand.does("activation_after_the_product"):
+        made = each(right, made)
+    return hand.write("feed_forward", [made])[0]
+
+
+def activation(own: Arithmetic, name: str) -> Callable[[Number], Number]:
+    def gelu(x: Number) -> Number:
+        return x * (1 + own.erf(x / own.sqrt(own.number(2)))) / 2
+
+    def gelu_tanh(x: Number) -> Number:
+        inner = x + own.number("0.044715") * x * x * x
+        return x * (1 + own.tanh(own.sqrt(2 / own.number(own.pi)) * inner)) / 2
+
+    return {
+        "relu": lambda x: x if x > 0 else own.number(0),
+        "gelu": gelu,
+        "gelu_tanh": gelu_tanh,
+        "silu": lambda x: x * own.sigmoid(x),
+    }[name]
+
+
+def ended(hand: Hand, keys: Keys, x: Matrix, layer: Keys) -> Matrix:
+    """Write what comes after the layers: logits, probabilities, loss."""
+    own, final = hand.own, keys.get("final_norm")
+    if final is not None:
+        of_norm = {"norm": layer.get("norm", "layer")} | final
+        (x,) = hand.write("final", [norm(hand, of_norm, x, "")])
+    matrix = unembedding(keys)
+    if matrix is None:
         return x
-
-    def normed(self, x: Matrix, keys: Keys, half: str) -> Matrix:
-        if keys.get("norm", "layer") == "none":
-            return x
-        steps, result = self.norm(x, keys, keys.get(f"gain_{half}"), keys.get(f"shift_{half}"))
-        for name, value in steps.items():
-            self.record(f"{name}_{half}", value)
-        return self.record(f"normed_{half}", result)
-
-    def norm(self, x: Matrix, keys: Keys, gain: Any, shift: Any) -> tuple[Keys, Matrix]:
-        """(x − mean) / √(variance + eps), or x / √(mean square + eps); times gain, plus shift."""
-        name = keys.get("norm", "layer")
-        eps = self.own.number(keys.get("eps", EPS[name]))
-        steps: dict[str, Matrix] = {}
-        if name == "layer":
-            means = [self.own.total(row) / len(row) for row in x]
-            steps["mean"] = [[mean] for mean in means]
-            x = [[c - mean for c in row] for row, mean in zip(x, means, strict=True)]
-        squares = [self.own.total([c * c for c in row]) / len(row) for row in x]
-        steps["variance" if name == "layer" else "mean_square"] = [[s] for s in squares]
-        roots = [self.own.sqrt(s + eps) for s in squares]
-        x = [[c / root for c in row] for row, root in zip(x, roots, strict=True)]
-        if gain is not None:
-            x = [times(row, self.numbers(gain)) for row in x]
-        if shift is not None:
-            x = [plus(row, self.numbers(shift)) for row in x]
-        return steps, x
-
-    def attention(self, keys: Keys, x: Matrix) -> Matrix:
-        heads = int(keys.get("heads", 1))
-        kv_heads = int(keys.get("kv_heads", heads))
-        made = {}
-        for name, count in (("Q", heads), ("K", kv_heads), ("V", kv_heads)):
-            made[name] = cut(self.linear(x, keys, name.lower()), count)
-            self.record(name, together(made[name]))
-        positions = listed(keys.get("positions", []))
-        for p in (p for p in positions if p["name"] == "rope"):
-            self.record_angles(len(x), len(made["Q"][0][0]), p)
-            for name in "QK":
-                made[name] = [self.turned(rows, p) for rows in made[name]]
-                self.record(f"{name}_rotated", together(made[name]))
-        found: dict[str, list[Matrix]] = {}
-        for h in range(heads):
-            q, k, v = made["Q"][h], *(made[name][h * kv_heads // heads] for name in "KV")
-            for name, rows in self.head(keys, q, k, v, (h, heads)).items():
-                found.setdefault(name, []).append(rows)
-        joined = [
-            [c for part in rows for c in part] for rows in zip(*found["context"], strict=True)
-        ]
-        if heads > 1:
-            found["concat"] = [joined]
-        if "W_o" not in keys and "b_o" not in keys:
-            del found["concat" if heads > 1 else "context"]  # it is the last, and called attended
-        for name, several in found.items():
-            self.record(name, together(several))
-        return self.record("attended", self.linear(joined, keys, "o"))
-
-    def head(self, keys: Keys, q: Matrix, k: Matrix, v: Matrix, head: Any) -> dict[str, Matrix]:
-        """Return the steps of one head, from its scores to its context."""
-        steps = {"scores": self.product(q, transposed(k))}
-        s = steps["scores"]
-        scale = keys.get("scale")
-        if scale is not None:
-            factor = self.own.number(scale)
-        else:
-            factor = 1 / self.own.sqrt(self.own.number(len(k[0])))
-        if scale != 1 and (scale is not None or len(k[0]) > 1):
-            s = steps["scaled"] = [[c * factor for c in row] for row in s]
-        positions = [p for p in listed(keys.get("positions", [])) if p["name"] != "rope"]
-        for p in positions:
-            s = [[c + self.bias(p, i, j, *head) for j, c in enumerate(r)] for i, r in enumerate(s)]
-            steps["biased"] = s
-        keep = mask_of(keys.get("mask"), len(q))
-        if not all(map(all, keep)):
-            s = [
-                [c if seen else BLOCKED for c, seen in zip(row, kept, strict=True)]
-                for row, kept in zip(s, keep, strict=True)
-            ]
-            steps["masked"] = s
-        return steps | self.softmax(s) | {"context": self.product(self.softmax(s)["weights"], v)}
-
-    def softmax(self, rows: Matrix, suffix: str = "") -> dict[str, Matrix]:
-        """Return the powers of e, their sums, and the shares of each power in its sum."""
-        zero = self.own.number(0)
-        powers = [[zero if c is BLOCKED else self.own.exp(c) for c in row] for row in rows]
-        sums = [self.own.total(row) for row in powers]
-        shares = [
-            [c / total if c is not zero else zero for c in row]
-            for row, total in zip(powers, sums, strict=True)
-        ]
-        return {f"exp{suffix}": powers, f"sum{suffix}": [[s] for s in sums], "weights": shares}
-
-    def bias(self, p: Keys, i: int, j: int, head: int, heads: int) -> Number:
-        """Return what positions add to a score."""
-        if p["name"] == "alibi":
-            own = p["slopes"][head] if "slopes" in p else slope(head, heads)
-            return -self.own.number(own) * abs(i - j)
-        table = p["table"][head] if isinstance(p["table"][0], list) else p["table"]
-        k = len(table) // 2
-        return self.own.number(table[min(max(j - i, -k), k) + k])
-
-    def record_angles(self, n: int, size: int, p: Keys) -> None:
-        start = p.get("start", 0)
-        angles = [
-            [self.angle(start + i, j, size, p) for j in range(len(pairs(size, p)))]
-            for i in range(n)
-        ]
-        self.record("angles", angles)
-        self.record("cos", [[self.own.cos(c) for c in row] for row in angles])
-        self.record("sin", [[self.own.sin(c) for c in row] for row in angles])
-
-    def turned(self, rows: Matrix, p: Keys) -> Matrix:
-        """Return the rows with each pair (x, y) of features turned by its angle."""
-        found = []
-        for i, row in enumerate(rows):
-            new = list(row)
-            for j, (a, b) in enumerate(pairs(len(row), p)):
-                theta = self.angle(p.get("start", 0) + i, j, len(row), p)
-                c, s = self.own.cos(theta), self.own.sin(theta)
-                new[a], new[b] = row[a] * c - row[b] * s, row[a] * s + row[b] * c
-            found.append(new)
-        return found
-
-    def feed_forward(self, keys: Keys, x: Matrix) -> Matrix:
-        hidden = self.record("hidden", self.linear(x, keys, "1"))
-        name: str = keys.get("activation", "relu")
-        function = self.activation(GATED.get(name, name))
-        made = self.record("activated", [[function(c) for c in row] for row in hidden])
-        if "W_3" in keys:
-            value = self.record("value", self.linear(x, keys, "3"))
-            gated = [times(a, b) for a, b in zip(made, value, strict=True)]
-            made = self.record("gated", gated)
-        return self.record("feed_forward", self.linear(made, keys, "2"))
-
-    def activation(self, name: str) -> Callable[[Number], Number]:
-        own = self.own
-
-        def relu(x: Number) -> Number:
-            return x if x > 0 else own.number(0)
-
-        def gelu(x: Number) -> Number:
-            return x * (1 + own.erf(x / own.sqrt(own.number(2)))) / 2
-
-        def gelu_tanh(x: Number) -> Number:
-            inner = x + own.number("0.044715") * x * x * x
-            return x * (1 + own.tanh(own.sqrt(2 / own.number(own.pi)) * inner)) / 2
-
-        def silu(x: Number) -> Number:
-            return x / (1 + own.exp(-x))
-
-        return {"relu": relu, "gelu": gelu, "gelu_tanh": gelu_tanh, "silu": silu}[name]
-
-    # What comes after the layers.
-
-    def end(self, x: Matrix, layer: Keys) -> None:
-        final = self.keys.get("final_norm")
-        if final is not None:
-            of_norm = {"norm": layer.get("norm", "layer")} | final
-            x = self.norm(x, of_norm, final.get("gain"), final.get("shift"))[1]
-            self.steps["final"] = x
-            self.last = "final"
-        matrix = self.unembedding()
-        if matrix is None:
-            self.steps["output"] = self.steps.pop(self.last)
-            return
-        self.last = ""
-        logits = self.record("logits", self.product(x, matrix))
-        steps = self.softmax(logits, "_logits")
-        shares = steps.pop("weights")
-        self.steps |= steps | {"probabilities": shares}
-        self.next = max(range(len(logits[-1])), key=lambda place: logits[-1][place])
-        if "target" in self.keys:
-            right = zip(shares, places(self.keys, "target"), strict=True)
-            losses = [-self.own.log(row[place]) for row, place in right]
-            self.steps["loss"] = self.own.total(losses) / len(losses)
-
-    def unembedding(self) -> Matrix | None:
-        """Return what logits are the product of tokens with, (features, words)."""
-        given = self.keys.get("unembedding", self.keys.get("W_u"))
-        if given is None:
-            return None
-        if given == "tied":
-            return transposed(self.numbers(self.keys["embedding"]["table"]))
-        found: Matrix = self.numbers(given["W_u"] if isinstance(given, dict) else given)
-        return found
+    (logits,) = hand.write("logits", [hand.product(x, hand.numbers(matrix))])
+    powers = hand.write("exp_logits", [each(own.exp, logits)])
+    if hand.does("softmax_over_queries"):
+        columns = [transposed(powers[0])]
+        shares = over_sums(columns, by_rows(lambda row: [own.total(row)], columns))
+        shares = [transposed(shares[0])]
+    else:
+        sums = hand.write("sum_logits", by_rows(lambda row: [own.total(row)], powers))
+        shares = over_sums(powers, sums)
+    (shares,) = hand.write("probabilities", shares)
+    if "target" in keys:
+        words = places(keys, hand.either("target", target_not_shifted=lambda: "tokens"))
+        losses = [-own.log(row[place]) for row, place in zip(shares, words, strict=True)]
+        loss, ten = own.total(losses), own.log(own.number(10))
+        loss = hand.either(loss, logarithm_to_base_10=lambda: loss / ten)
+        loss = hand.either(loss / len(losses), loss_not_averaged=lambda: loss)
+        hand.write("loss", [[[loss]]])
+    return shares
 
 
-def plus(a: Vector, b: Vector) -> Vector:
-    return [x + y for x, y in zip(a, b, strict=True)]
-
-
-def times(a: Vector, b: Vector) -> Vector:
-    return [x * y for x, y in zip(a, b, strict=True)]
-
-
-def transposed(matrix: Matrix) -> Matrix:
-    return [list(column) for column in zip(*matrix, strict=True)]
-
-
-def cut(matrix: Matrix, count: int) -> list[Matrix]:
-    """Return the features cut into contiguous pieces, one per head."""
-    size = len(matrix[0]) // count
-    return [[row[h * size : (h + 1) * size] for row in matrix] for h in range(count)]
-
-
-def together(heads: list[Matrix]) -> Any:
-    """Return one head as a matrix, several as a list of matrices."""
-    return heads if len(heads) > 1 else heads[0]
-
-
-def pairs(size: int, p: Keys) -> list[tuple[int, int]]:
-    """Return the two features of each pair; an odd size has one feature more, which is dropped."""
-    half = (size + 1) // 2
-    if p.get("pairs") == "halves":
-        return [(j, j + half) for j in range(half)]
-    return [(2 * j, 2 * j + 1) for j in range(half)]
-
-
-def slope(head: int, heads: int) -> float:
-    """Press et al. 2022, section 3, and their code for other numbers of heads."""
-    power = 1
-    while 2 * power <= heads:
-        power *= 2
-    if head < power:
-        return float(2 ** (-8 * (head + 1) / power))
-    return float(2 ** (-8 * (2 * (head - power) + 1) / (2 * power)))
-
-
-def mask_of(mask: Any, n: int) -> list[list[bool]]:
-    """Return which keys each query may attend to."""
-    if isinstance(mask, list):
-        return [[bool(c) for c in row] for row in mask]
-    return [[mask != "causal" or j <= i for j in range(n)] for i in range(n)]
+def unembedding(keys: Keys) -> Any:
+    """Return what logits are the product of tokens with, (features, words)."""
+    given = keys.get("unembedding", keys.get("W_u"))
+    if given == "tied":
+        return transposed(keys["embedding"]["table"])
+    return given["W_u"] if isinstance(given, dict) else given
 
 
 def places(keys: Keys, name: str) -> list[int]:
     """Return the rows of the table that tokens or targets name, from 0; a label wins."""
     known = list(keys.get("embedding", {}).get("vocabulary", ()))
     return [known.index(word) if word in known else int(word) - 1 for word in keys[name]]
+
+
+class Work:
+    """The steps of one problem by name, without a list around what all heads share.
+
+    Attributes:
+        last: the name that the last step would have if it were not called `output`; empty where
+            the problem has an unembedding.
+    """
+
+    def __init__(self, keys: Keys, own: Arithmetic) -> None:
+        self.keys, self.hand, self.last = keys, Hand(own), ""
+        self.steps: dict[str, Any] = {}
+
+    def work(self) -> Work:
+        transformer(self.hand, self.keys)
+        several = self.hand.steps.items()
+        self.steps = {name: step[0] if len(step) == 1 else step for name, step in several}
+        if "loss" in self.steps:
+            ((self.steps["loss"],),) = self.steps["loss"]
+        if unembedding(self.keys) is None:
+            self.last = [*self.steps][-1]
+            self.steps["output"] = self.steps.pop(self.last)
+        return self
 
 
 def solve(keys: Keys, own: Arithmetic = EXACT) -> dict[str, Any]:
@@ -447,36 +276,30 @@ OF_LAYER = (*MATRICES, "W_3", "b_3", "gain_1", "shift_1", "gain_2", "shift_2")
 
 def parameters(keys: Keys) -> Iterator[Parameter]:
     """Yield the numbers of a problem, but for those that several layers share."""
-    if "X" in keys:
-        yield Parameter("X", ("X",))
-    if "embedding" in keys:
-        yield Parameter("embedding.table", ("embedding", "table"))
     layers = keys.get("layers", [])
-    if len(layers) < 2:
-        yield from (Parameter(key, (key,)) for key in OF_LAYER if key in keys)
-        yield from _of_positions(keys, "", ())
-    elif all(p["name"] == "learned" for p in listed(keys.get("positions", []))):
-        yield from _of_positions(keys, "", ())
+    places: list[tuple[str, tuple[Any, ...], Keys]] = [("", (), keys)]
     for number, layer in enumerate(layers):
         prefix = f"layers.{number + 1}." if len(layers) > 1 else ""
-        path = ("layers", number)
-        yield from (Parameter(prefix + key, (*path, key)) for key in OF_LAYER if key in layer)
-        yield from _of_positions(layer, prefix, path)
-    final = keys.get("final_norm", {})
-    for key in ("gain", "shift"):
-        if key in final:
-            yield Parameter(f"final_norm.{key}", ("final_norm", key))
-    if "W_u" in keys:
-        yield Parameter("W_u", ("W_u",))
-
-
-def _of_positions(keys: Keys, prefix: str, path: tuple[str | int, ...]) -> Iterator[Parameter]:
-    given = keys.get("positions", [])
-    for place, p in enumerate(listed(given)):
-        at = ("positions", place) if isinstance(given, list) else ("positions",)
-        for part in ("P", "table"):
-            if part in p:
-                yield Parameter(f"{prefix}positions.{part}", (*path, *at, part))
+        places.append((prefix, ("layers", number), layer))
+    added = [p["name"] not in OF_SCORES for p in listed(keys.get("positions", []))]
+    for prefix, path, part in places:
+        is_shared = part is keys and len(layers) > 1
+        names = () if is_shared else OF_LAYER
+        yield from (Parameter(prefix + key, (*path, key)) for key in names if key in part)
+        given = part.get("positions", [])
+        for place, p in enumerate(listed(given) if not is_shared or all(added) else []):
+            at = ("positions", place) if isinstance(given, list) else ("positions",)
+            for part_of in {"P", "table"} & p.keys():
+                yield Parameter(f"{prefix}positions.{part_of}", (*path, *at, part_of))
+    for others in (
+        ("X",),
+        ("embedding", "table"),
+        ("final_norm", "gain"),
+        ("final_norm", "shift"),
+        ("W_u",),
+    ):
+        if others[0] in keys and (len(others) == 1 or others[1] in keys[others[0]]):
+            yield Parameter(".".join(others), others)
 
 
 def numbers_at(keys: Keys, path: tuple[str | int, ...]) -> Any:
@@ -495,35 +318,28 @@ def replaced(old: Any, path: tuple[Any, ...], value: Any) -> Any:
     return new
 
 
-STEP = mp.mpf(10) ** -15
-"""How far `difference` moves a number: its error is then below 10^-28 for moderate numbers."""
-
-
-def loss(keys: Keys, gradient: Any, own: Arithmetic = EXACT) -> Number:
+def loss(keys: Keys, gradient: Any) -> Number:
     """Return what the gradient `loss`, `sum`, or a matrix ∂L/∂output is the derivative of."""
-    steps = solve(keys, own)
+    hand = Hand()
+    output = transformer(hand, keys)
     if gradient == "loss":
-        return steps["loss"]
-    output = [c for row in steps["output"] for c in row]
-    if gradient == "sum":
-        return own.total(output)
-    upstream = [own.number(c) for row in gradient for c in row]
-    return own.total([a * b for a, b in zip(output, upstream, strict=True)])
+        return hand.steps["loss"][0][0][0]
+    upstream = each(lambda _: 1, output) if gradient == "sum" else gradient
+    return hand.own.dot(every(output), every(hand.numbers(upstream)))
 
 
 def difference(keys: Keys, parameter: Parameter, place: tuple[int, ...], gradient: Any) -> Number:
-    """Return the derivative of the loss with respect to one number, in 50 digits."""
+    """Return the derivative of the loss with respect to one number."""
     path = (*parameter.path, *place)
     middle = mp.mpf(numbers_at(keys, path))
-    ends = [loss(replaced(keys, path, middle + sign * STEP), gradient) for sign in (1, -1)]
-    return (ends[0] - ends[1]) / (2 * STEP)
+    return slope_of(lambda by: loss(replaced(keys, path, middle + by), gradient))
 
 
 def distance_to_kink(keys: Keys) -> Number:
     """Return how near the hidden layer comes to 0, where relu has no derivative."""
-    steps, near = solve(keys, FLOATS), math.inf
-    for number, layer in enumerate(layers_of(keys), 1):
-        prefix = f"layers.{number}." if len(layers_of(keys)) > 1 else ""
+    steps, layers, near = solve(keys, FLOATS), layers_of(keys), math.inf
+    for number, layer in enumerate(layers, 1):
         if layer.get("activation", "relu") == "relu" and "W_1" in layer:
-            near = min(near, *(abs(c) for row in steps[f"{prefix}hidden"] for c in row))
+            prefix = f"layers.{number}." if len(layers) > 1 else ""
+            near = min(near, *map(abs, every(steps[f"{prefix}hidden"])))
     return near
