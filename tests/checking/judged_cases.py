@@ -149,5 +149,5 @@ def _with_other_numbers(written: Any) -> Any:
     if isinstance(written, list):
         return [*map(_with_other_numbers, written)]
     if isinstance(written, str):
-        return re.sub(r"\d[^\s;,\]|]*", OTHER, written)
+        return re.sub(r"\d[\d.]*(e-?\d+)?", OTHER, written)
     return written if written is None else float(OTHER)

@@ -14,8 +14,6 @@ from attncli.checking.judging.judge import Judge
 from attncli.checking.judging.operands import Reference
 from attncli.core.tape.evaluation import evaluate
 
-SUBMISSIONS = 8
-
 
 def texts(value: np.ndarray) -> Any:
     return [texts(x) for x in value] if value.ndim else f"{float(value):.2f}"
@@ -43,14 +41,17 @@ def verdict(report: Report) -> Any:
     }
 
 
-def test_what_is_left_out_would_change_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("count", [2, pytest.param(16, marks=pytest.mark.whole)])
+def test_what_is_left_out_would_change_no_verdict(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     draw = np.random.default_rng(3)
     matrices = {
         name: (draw.integers(-4, 5, shape) / 4).tolist()
         for name, shape in {"X": (3, 2), "W_q": (2, 2), "W_k": (2, 2), "W_v": (2, 2)}.items()
     }
     problem = Problem(**matrices)
-    work = [submission(AnswerKey(problem), draw) for _ in range(SUBMISSIONS)]
+    work = [submission(AnswerKey(problem), draw) for _ in range(count)]
     quick = [verdict(AnswerKey(problem).check(one)) for one in work]
 
     monkeypatch.setattr(Reference, "is_like", lambda *_: False)  # every wrong step is judged again
