@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 TOKEN = re.compile(
     r"(?P<number>\d+(?:\.\d+)?(?:e[+-]\d+)?|∞)"
-    r"|(?P<function>tanh|max|ln(?=\()|√)"
+    r"|(?P<function>tanh|max|ln(?=\()|(?:cos|sin)(?=[ (])|√)"
     r"|(?P<cell>[A-Za-z]\w*(?:\.\w+)?(?:\[[^\]]*\])+|[A-Za-z]\w+|(?!e\b)[A-Za-z])"
-    r"|(?P<e>e)|(?P<sign>[-−+·/^²(),])"
+    r"|(?P<e>e)|(?P<sign>[-−+·/^²(),|])"
 )
 
 
@@ -97,6 +97,13 @@ class Reader:
             return math.e
         if text == "√":
             return math.sqrt(self.atom())
+        if text in ("cos", "sin"):
+            angle = self.atom()
+            return math.cos(angle) if text == "cos" else math.sin(angle)
+        if text == "|":
+            value = abs(self.sum())
+            self.must("|")
+            return value
         if text == "(":
             value = self.sum()
             self.must(")")
@@ -105,8 +112,8 @@ class Reader:
             self.must("(")
             value = self.sum()
             if text == "max":
-                self.must(",")
-                value = max(value, self.sum())
+                while self.next(","):
+                    value = max(value, self.sum())
             else:
                 value = math.log(value) if text == "ln" else math.tanh(value)
             self.must(")")

@@ -204,15 +204,15 @@ def test_all_printers_show_the_same_letters_and_digits(formula: Formula) -> None
     plain = Counter(re.findall(r"[^\W_]", text(formula)))
     read = "".join(ElementTree.fromstring(mathml(formula)).itertext())
     assert Counter(re.findall(r"[^\W_]", read)) == plain
-    check_braces(tex(formula))
+    assert_braces_are_closed(tex(formula))
 
 
 def test_every_brace_of_tex_is_closed(notations: dict[str, Formula]) -> None:
     for formula in notations.values():
-        check_braces(tex(formula))
+        assert_braces_are_closed(tex(formula))
 
 
-def check_braces(written: str) -> None:
+def assert_braces_are_closed(written: str) -> None:
     assert written.isascii()
     depth = 0
     for sign in re.findall(r"(?<!\\)[{}]", written):
