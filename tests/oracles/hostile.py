@@ -1,5 +1,7 @@
 """Titles and labels that mean something to one format or another, and must mean nothing."""
 
+from typing import Any
+
 HOSTILE = (
     "<script>alert(1)</script>",
     "[red]bold[/red]",
@@ -25,7 +27,7 @@ HOSTILE = (
 )
 """What each is shown as is itself, but for the last, whose control characters are written out."""
 
-PROBLEM = {
+PROBLEM: dict[str, Any] = {
     "title": " / ".join(HOSTILE),
     "notes": "\n".join(HOSTILE),
     "tokens": list(HOSTILE),

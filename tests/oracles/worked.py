@@ -17,6 +17,9 @@ TOKEN = re.compile(
     r"|(?P<e>e)|(?P<sign>[-−+·/^²(),|])"
 )
 
+OF_ONE_PART = {"√": math.sqrt, "cos": math.cos, "sin": math.sin}
+"""Functions of a number, or of parentheses."""
+
 
 class Reader:
     """Reads one formula from left to right; each method reads one kind of part."""
@@ -95,19 +98,12 @@ class Reader:
             return math.inf if text == "∞" else float(text)
         if kind == "e":
             return math.e
-        if text == "√":
-            return math.sqrt(self.atom())
-        if text in ("cos", "sin"):
-            angle = self.atom()
-            return math.cos(angle) if text == "cos" else math.sin(angle)
-        if text == "|":
-            value = abs(self.sum())
-            self.must("|")
-            return value
-        if text == "(":
+        if text in OF_ONE_PART:
+            return OF_ONE_PART[text](self.atom())
+        if text in ("(", "|"):
             value = self.sum()
-            self.must(")")
-            return value
+            self.must(")" if text == "(" else "|")
+            return value if text == "(" else abs(value)
         if kind == "function":
             self.must("(")
             value = self.sum()

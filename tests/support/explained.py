@@ -23,7 +23,7 @@ def is_blank(step: attncli.Step, place: tuple[int, ...]) -> bool:
 
 def assert_explained_truly(trace: attncli.Trace, decimals: int) -> None:
     """Assert that the numbers that each cell is explained by give the number of the cell."""
-    error = ERROR[trace["V"].array.dtype]
+    error = ERROR[trace.last.array.dtype]
     for step in trace:
         explained = attncli.explain_all(trace, step, decimals, full=True)
         places = {place for place in np.ndindex(step.value.shape) if not is_blank(step, place)}
