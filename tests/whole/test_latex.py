@@ -38,7 +38,7 @@ def compiled(text: str, folder: Path, engine: str = "pdflatex") -> str:
 
 def shown_in(folder: Path) -> str:
     """Return the text of the document that was compiled last."""
-    command = ["pdftotext", "-layout", folder / "document.pdf", "-"]
+    command = ["pdftotext", "-layout", str(folder / "document.pdf"), "-"]
     return subprocess.run(command, capture_output=True, check=True).stdout.decode()
 
 
