@@ -52,7 +52,11 @@ def test_a_tab_in_yaml_makes_no_tsv(text: str, attn: Attn) -> None:
 
 HOSTILE = ["=1+1", "+x", "-x", "@x", "＝1", "'=x", "''-", "-1+1|cmd", "-1.5", "'tis", "a"]
 GUARDED = ["'=1+1", "'+x", "'-x", "'@x", "'＝1", "''=x", "'''-", "'-1+1|cmd", "'-1.5", "'tis", "a"]
-KEYS: dict[str, Any] = {"title": "=cmd()", "tokens": HOSTILE, "X": [[-1.5, i] for i in range(len(HOSTILE))]}
+KEYS: dict[str, Any] = {
+    "title": "=cmd()",
+    "tokens": HOSTILE,
+    "X": [[-1.5, i] for i in range(len(HOSTILE))],
+}
 """A problem whose title and labels are formulas to a spreadsheet, or nearly."""
 
 
