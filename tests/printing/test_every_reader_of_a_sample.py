@@ -233,8 +233,10 @@ def test_every_step_says_in_a_sentence_why_it_is_done(trace: attncli.Trace) -> N
         assert re.fullmatch(r"[^.]{20,88}\.", step.why), "one sentence, in a line of 80 or two"
 
 
-@pytest.mark.parametrize("only", ["", "*"], ids=["weights", "every step"])
-def test_a_picture_is_whole_and_the_same_each_time(only: str, trace: attncli.Trace) -> None:
+@pytest.mark.parametrize("only", [(), ("*",)], ids=["weights", "every step"])
+def test_a_picture_is_whole_and_the_same_each_time(
+    only: tuple[str, ...], trace: attncli.Trace
+) -> None:
     svg = attncli.render(trace, "svg", only)
     root = ElementTree.fromstring(svg)
     assert root.get("role") == "img"

@@ -12,6 +12,7 @@ from attncli.core.text.strings import cell_width
 from attncli.printing.formats import Selection
 from attncli.printing.layout import plain_text
 from attncli.printing.table import lines
+from tests.conftest import SAMPLES
 
 
 def small(rows: int, columns: int) -> list[list[int]]:
@@ -20,30 +21,30 @@ def small(rows: int, columns: int) -> list[list[int]]:
     return made
 
 
-def shown(problem: attncli.Problem, width: int | None) -> list[str]:
-    return [plain_text(line) for line in lines(attncli.compute(problem), Selection(), width)]
+def shown(problem: attncli.Problem, width: int | None, *only: str) -> list[str]:
+    page = lines(attncli.compute(problem), Selection(only=only), width)
+    return [plain_text(line) for line in page]
 
 
 TWELVE = attncli.Problem(X=small(3, 36), tokens=["I", "am", "good"], heads=12)
 
 
-@pytest.mark.parametrize("width", [80, 100, 120, 160, 240])
-def test_no_line_is_wider_than_the_terminal(width: int) -> None:
-    assert max(map(cell_width, shown(TWELVE, width))) <= width
-
-
-def test_twelve_heads_take_few_lines() -> None:
-    assert len(shown(TWELVE, 120)) <= 160
-    assert len(shown(TWELVE, 200)) < len(shown(TWELVE, 120)) < len(shown(TWELVE, 80))
+def test_no_line_is_wider_than_the_terminal_and_a_wider_one_has_fewer() -> None:
+    pages = {width: shown(TWELVE, width) for width in (80, 100, 120, 160, 240)}
+    for width, page in pages.items():
+        assert max(map(cell_width, page)) <= width
+    counts = [len(page) for page in pages.values()]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[-1] < counts[2] < counts[0]
+    assert counts[2] <= 160
 
 
 def test_every_head_is_named_once_for_each_step() -> None:
     text = "\n".join(shown(TWELVE, 120))
     steps = text.split("\n\nscores = ")[1].split("\n\noutput = ")[0]
     for head in range(1, 13):
-        assert (
-            len(re.findall(rf"head {head}\b", steps)) == 5
-        )  # scores, scaled, exp, weights, context
+        # Beside scores, scaled, exp, weights and context.
+        assert len(re.findall(rf"head {head}\b", steps)) == 5
 
 
 def test_few_heads_keep_their_operands_and_their_sums() -> None:
@@ -62,15 +63,23 @@ def test_what_fills_a_wide_terminal_is_shown_whole() -> None:
     assert "⋮" in "\n".join(shown(wide, None))  # in a pipe, as --full has not been asked
 
 
+def test_an_input_that_has_no_room_beside_its_step_is_shown_before_it() -> None:
+    """In 50 columns the names X, W_q and Q push the product over the edge."""
+    problem = attncli.load(SAMPLES / "heads_cut.yaml")
+    for width in range(10, 100, 5):
+        page = shown(problem, width)
+        assert re.search(r"\bW_q\b", "\n".join(page).partition("\n\n")[2])
+        assert all(len(line) <= max(width, 24) for line in page), width
+
+
 def test_rows_of_the_same_word_are_told_apart_by_names_that_are_taken() -> None:
-    trace = attncli.compute(
-        attncli.Problem(tokens=["the", "cat", "the"], X=[[1, 0], [0, 1], [1, 1]], score="dot")
-    )
-    page = [plain_text(line) for line in lines(trace, Selection(only=("weights",)), 80)]
+    tokens = ["the", "cat", "the"]
+    problem = attncli.Problem(tokens=tokens, X=[[1, 0], [0, 1], [1, 1]], score="dot")
+    page = shown(problem, 80, "weights")
     assert page[1].split() == ["the(1)", "cat", "the(3)"]
     assert [line.split()[0] for line in page[2:]] == ["the(1)", "cat", "the(3)"]
-    explanation = attncli.explain(trace, "scores[the(3), the(1)]")
-    assert explanation.chain.parts[-1] is not None
+    trace = attncli.compute(problem)
+    assert attncli.explain(trace, "scores[the(3), the(1)]").name == "scores[3, 1]"
     assert attncli.explain_all(trace, "scores[the(3), cat]").keys() == {(2, 1)}
 
 
@@ -82,16 +91,16 @@ MANY_KEYS = attncli.Problem(kind="cross", X=small(2, 2), memory=small(30, 2))
 @pytest.mark.parametrize(
     ("problem", "step", "width", "words"),
     [
-        (WIDE, "scores", 60, ""),
-        (MANY_HEADS, "weights", 60, "Matrices in the middle"),
-        (MANY_KEYS, "output", 200, "Rows and columns marked …"),
-        (MANY_KEYS, "output", 60, "Terms marked …"),
+        pytest.param(WIDE, "scores", 60, "", id="nothing"),
+        pytest.param(MANY_HEADS, "weights", 60, "Matrices in the middle", id="heads"),
+        pytest.param(MANY_KEYS, "output", 200, "Rows and columns marked …", id="keys"),
+        pytest.param(MANY_KEYS, "output", 60, "Terms marked …", id="terms"),
     ],
 )
 def test_what_is_left_out_is_told_where_it_is_marked(
     problem: attncli.Problem, step: str, width: int, words: str
 ) -> None:
-    page = [*map(plain_text, lines(attncli.compute(problem), Selection(only=(step,)), width))]
+    page = shown(problem, width, step)
     told = [line for line in page if "--full" in line]
     assert told == [f"{words} are left out; --full shows all."][: bool(words)]
     marked = [line for line in page if re.search("[…⋮]", line) and line not in told]
