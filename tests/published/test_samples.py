@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ import attncli
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.normalizers import NORMALIZERS
 from attncli.core.attention.scores import SCORES
-from tests.conftest import SAMPLE_FILES, SAMPLES, TYPICAL_SAMPLES, Attn
+from tests.conftest import SAMPLE_FILES, SAMPLES, Attn
 from tests.support.snapshots import FOLDER, assert_same
 
 
@@ -25,26 +24,6 @@ def test_tables_are_as_read(path: Path, attn: Attn) -> None:
 def test_no_snapshot_is_left_over() -> None:
     kept = {p.name for p in (FOLDER / "samples").iterdir()}
     assert kept == {f"{p.name}.txt" for p in SAMPLE_FILES}
-
-
-@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
-@pytest.mark.parametrize("form", ["json", "yaml", "csv"])
-def test_what_is_written_reads_back(path: Path, form: str, attn: Attn, tmp_path: Path) -> None:
-    """Output of a text format, given back as input, gives the same numbers."""
-    first = attn("compute", path, "-f", "json")
-    between = attn("compute", path, "-f", form)
-    again = attn("compute", "-", "-f", "json", stdin=between.out.encode())
-    assert again.status == 0, again.err
-    assert json.loads(again.out) == json.loads(first.out)
-
-
-@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
-def test_npz_reads_back(path: Path, attn: Attn, tmp_path: Path) -> None:
-    first = attn("compute", path, "-f", "json")
-    attn("compute", path, "-o", tmp_path / "out.npz")
-    again = attn("compute", tmp_path / "out.npz", "-f", "json")
-    assert again.status == 0, again.err
-    assert json.loads(again.out) == json.loads(first.out)
 
 
 def test_every_row_of_the_tables_has_a_sample() -> None:
