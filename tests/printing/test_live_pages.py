@@ -182,7 +182,7 @@ def test_labels_and_titles_are_escaped() -> None:
     assert page.count("</script>") == 2
 
 
-@pytest.mark.parametrize("name", ["mask_causal", "gradient_heads"])
+@pytest.mark.parametrize("name", ["positions_rope", "gradient_heads"])
 def test_the_page_grows_by_little(name: str) -> None:
     trace = attncli.compute(attncli.load(SAMPLES / f"{name}.yaml"))
     plain = attncli.render(trace, "html")
