@@ -50,8 +50,21 @@ def test_a_tab_in_yaml_makes_no_tsv(text: str, attn: Attn) -> None:
     assert out == "1,2\n3,4\n"
 
 
-HOSTILE = ["=1+1", "+x", "-x", "@x", "＝1", "'=x", "''-", "-1+1|cmd", "-1.5", "'tis", "a"]
-GUARDED = ["'=1+1", "'+x", "'-x", "'@x", "'＝1", "''=x", "'''-", "'-1+1|cmd", "'-1.5", "'tis", "a"]
+HOSTILE = ["=1+1", "+x", "-x", "@x", "＠x", "＝1", "'=x", "''-", "-1+1|cmd", "-1.5", "'tis", "a"]
+GUARDED = [
+    "'=1+1",
+    "'+x",
+    "'-x",
+    "'@x",
+    "'＠x",
+    "'＝1",
+    "''=x",
+    "'''-",
+    "'-1+1|cmd",
+    "'-1.5",
+    "'tis",
+    "a",
+]
 KEYS: dict[str, Any] = {
     "title": "=cmd()",
     "tokens": HOSTILE,
@@ -69,7 +82,7 @@ def test_no_label_or_title_is_a_formula_to_a_spreadsheet_and_all_are_read_back(
     assert attn("compute", problem, "-o", written).status == 0
     lines = [*csv.reader(io.StringIO(written.read_text()), delimiter=delimiter)]
     assert lines[0] == ["title", "'=cmd()"]
-    assert ["tokens", *GUARDED[:8], "-1.5", "'tis", "a"] in lines
+    assert ["tokens", *GUARDED[:9], "-1.5", "'tis", "a"] in lines
     at = lines.index(["scores"]) + 1
     assert lines[at] == ["", *GUARDED]
     assert [line[0] for line in lines[at + 1 : at + 1 + len(HOSTILE)]] == GUARDED
