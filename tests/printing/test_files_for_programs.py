@@ -51,20 +51,7 @@ def test_a_tab_in_yaml_makes_no_tsv(text: str, attn: Attn) -> None:
 
 
 HOSTILE = ["=1+1", "+x", "-x", "@x", "＠x", "＝1", "'=x", "''-", "-1+1|cmd", "-1.5", "'tis", "a"]
-GUARDED = [
-    "'=1+1",
-    "'+x",
-    "'-x",
-    "'@x",
-    "'＠x",
-    "'＝1",
-    "''=x",
-    "'''-",
-    "'-1+1|cmd",
-    "'-1.5",
-    "'tis",
-    "a",
-]
+GUARDED = [text if text in ("'tis", "a") else f"'{text}" for text in HOSTILE]
 KEYS: dict[str, Any] = {
     "title": "=cmd()",
     "tokens": HOSTILE,
