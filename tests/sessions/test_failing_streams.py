@@ -24,8 +24,8 @@ GOOD = SAMPLES / "i_am_good.yaml"
 def start(*arguments: str | Path, **options: Any) -> subprocess.Popen[bytes]:
     """Start the program; what it says on standard error can be read."""
     command = [*PROGRAM, *map(str, arguments)]
-    options = {"env": environment(), "cwd": ROOT, "stderr": subprocess.PIPE} | options
-    return subprocess.Popen(command, **options)
+    usual: dict[str, Any] = {"env": environment(), "cwd": ROOT, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, **usual | options)
 
 
 def ended(process: subprocess.Popen[bytes]) -> tuple[int, str]:
@@ -49,8 +49,12 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_reader_that_goes_away_is_141(form: str, unbuffered: str) -> None:
     """`attn … | head -1`, also with PYTHONUNBUFFERED, as containers set it."""
+    far_more_than_a_pipe_holds = [GOOD] * 200
     process = start(
-        *("compute", *[GOOD] * 200, "-f", form),  # far more than a pipe holds
+        "compute",
+        *far_more_than_a_pipe_holds,
+        "-f",
+        form,
         stdout=subprocess.PIPE,
         env=environment(PYTHONUNBUFFERED=unbuffered),
     )
