@@ -31,7 +31,13 @@ def rows() -> dict[str, str]:
     return {first.strip(): last.strip() for first, _, last in cells}
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+SLOW = {"many_keys", "workbooks"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.whole if name in SLOW else ()) for name in ATTACKS],
+)
 def test_the_promise_is_kept(
     name: str, attn: Attn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""The contract of the command, as scripts rely on it: streams, exit statuses, formats, flags."""
+"""The contract of the command that no text of a session can show: bytes, colours, processes."""
 
 from __future__ import annotations
 
@@ -9,26 +9,25 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
-import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from attncli.cli.main import SUMMARIES
-from attncli.core.text.strings import cell_width
+import attncli
+from attncli.core.mechanisms.trace import with_named_steps
+from attncli.core.problem.keys import KEYS
+from attncli.core.tape.cell_names import may_mean_step, words_of
+from attncli.core.tape.tape import Tape
 from attncli.printing.formats import formats_of
-from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, cases, environment, in_terminal
+from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn, cases
 
 GOOD = "sample_inputs/i_am_good.yaml"
+HEADS = "sample_inputs/heads_cut.yaml"
 ANSWERS = "sample_inputs/answers/published.yaml"
-ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
-NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?")
+CODES = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @pytest.mark.parametrize(
@@ -60,11 +59,18 @@ RUNS: list[list[str]] = [
     *([command] for command in ("scores", "schema", "samples", "--version")),
     ["check", GOOD, "--problem-only"],
     ["compute", "tests/data/errors/nan.yaml"],
+    ["new", "--kind", "cross", "--heads", "2", "--score", "additive"],
 ]
-"""Commands, formats and exit statuses; another test runs some in a process."""
+"""Commands, formats and exit statuses; by default, only some are run in a process."""
 
 
-@pytest.mark.parametrize("arguments", RUNS, ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(run, id=" ".join(run), marks=() if number % 9 == 0 else pytest.mark.whole)
+        for number, run in enumerate(RUNS)
+    ],
+)
 def test_a_process_does_what_the_same_call_does(
     arguments: list[str], attn: Attn, attn_process: Attn, tmp_path: Path
 ) -> None:
@@ -80,21 +86,6 @@ def test_a_process_does_what_the_same_call_does(
     assert result.status == wanted.get(arguments[0], 0)
 
 
-def test_json_is_one_object_a_problem_one_a_line(attn: Attn) -> None:
-    lines = attn("compute", GOOD, "sample_inputs/mask_causal.yaml", "-f", "json").out.splitlines()
-    first, second = map(json.loads, lines)
-    about = ["problem", "title", "notes", "options", "inputs", "steps", "warnings"]
-    assert list(first) == about
-    assert list(first["steps"]) == ["Q", "K", "V", "scores", "exp", "sum", "weights", "output"]
-    scores = first["steps"]["scores"]
-    assert list(scores) == ["symbol", "formula", "axes", "labels", "shape", "value"]
-    assert scores["axes"] == ["query", "key"]
-    assert scores["labels"]["query"] == ["I", "am", "good"]
-    assert scores["shape"] == [3, 3]
-    assert second["steps"]["masked"]["value"][0][1] == "-Infinity"
-    assert "NaN" not in "".join(lines)
-
-
 @pytest.mark.parametrize("name", ["i_am_good.yaml", "heads_cut.yaml", "mask_causal.yaml"])
 def test_one_step_as_csv_is_read_by_loadtxt(name: str, attn: Attn) -> None:
     whole = json.loads(attn("compute", SAMPLES / name, "-f", "json").out)
@@ -105,56 +96,11 @@ def test_one_step_as_csv_is_read_by_loadtxt(name: str, attn: Attn) -> None:
         np.testing.assert_array_equal(np.loadtxt(io.StringIO(text), delimiter=",").ravel(), value)
 
 
-@pytest.mark.parametrize("suffix", ["json", "yaml", "csv", "npz", "txt"])
-def test_file_s_name_tells_the_format(suffix: str, attn: Attn, tmp_path: Path) -> None:
-    result = attn("compute", GOOD, "-o", tmp_path / f"out.{suffix}")
-    assert (result.status, result.out) == (0, "")
-    assert [p.name for p in tmp_path.iterdir()] == [f"out.{suffix}"]
-    if suffix != "npz":
-        form = {"txt": "table"}.get(suffix, suffix)
-        shown = attn("compute", GOOD, "-f", form).out
-        assert (tmp_path / f"out.{suffix}").read_text() == shown
-    else:
-        with np.load(tmp_path / "out.npz") as file:
-            assert file["scores"].tolist() == [[14, 10, 9], [10, 11, 6], [9, 6, 6]]
-
-
-def test_no_input_reads_a_pipe(attn_process: Attn) -> None:
-    assert attn_process("compute", "--only", "Q", "-f", "csv", stdin=b"[[1, 2]]").out == "1,2\n"
-
-
-def test_no_input_in_a_terminal_shows_help() -> None:
-    assert in_terminal("compute").out.startswith("Usage: attn compute")
-
-
-def test_help_is_plain_and_the_same_both_ways(attn: Attn, attn_process: Attn) -> None:
-    short, long = attn("compute", "-h"), attn("compute", "--help")
+def test_help_is_plain_and_the_same_both_ways(attn: Attn) -> None:
+    short, long = (attn("compute", flag, env={"FORCE_COLOR": "1"}) for flag in ("-h", "--help"))
     assert short == long
     assert short.status == 0
-    assert "\x1b" not in attn_process("-h", env={"FORCE_COLOR": "1"}).out
-
-
-FLAGS: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "--title": ("T", lambda o: o["title"] == "T"),
-    "--tokens": ("a,b,c", lambda o: o["options"]["tokens"] == ["a", "b", "c"]),
-    "--score": ("{name: distance, width: 2}", lambda o: o["options"]["score"]["width"] == 2),
-    "--scale": ("1/d_k", lambda o: o["options"]["scale"] == "1/d_k"),
-    "--softcap": ("5", lambda o: "capped" in o["steps"]),
-    "--mask": ("causal", lambda o: "masked" in o["steps"]),
-    "--normalize": ("hardmax", lambda o: "exp" not in o["steps"]),
-    "--tokens-as": ("columns", lambda o: o["steps"]["output"]["axes"] == ["feature", "query"]),
-    "--heads": ("3", lambda o: o["steps"]["weights"]["shape"] == [3, 3, 3]),
-    "--kv-heads": ("1", lambda o: o["options"]["kv_heads"] == 1),
-    "--round": ("1", lambda o: o["steps"]["weights"]["value"][1] == [0.3, 0.7, 0.0]),
-}
-
-
-@pytest.mark.parametrize("flag", FLAGS)
-def test_flags_replace_what_the_file_says(flag: str, attn: Attn) -> None:
-    value, holds = FLAGS[flag]
-    result = attn("compute", GOOD, flag, value, "-f", "json")
-    assert result.status == 0, result.err
-    assert holds(json.loads(result.out))
+    assert "\x1b" not in short.out
 
 
 @cases("command_line", "colour_in_a_pipe")
@@ -163,116 +109,107 @@ def test_colour_in_a_pipe(
 ) -> None:
     out = attn("compute", GOOD, *arguments, env=env).out
     assert ("\x1b[" in out) is coloured
-    assert "\n".join(line.rstrip() for line in ESCAPES.sub("", out).splitlines()) in attn(
+    assert "\n".join(line.rstrip() for line in CODES.sub("", out).splitlines()) in attn(
         "compute", GOOD
     ).out.replace("\n\n\n", "\n\n")
 
 
-@pytest.mark.parametrize(("env", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
-def test_colour_in_a_terminal(env: dict[str, str], coloured: bool) -> None:
-    assert ("\x1b[" in in_terminal("compute", GOOD, env=env).out) is coloured
-
-
-@pytest.mark.parametrize("width", ["20", "60", "200", "nonsense"])
+@pytest.mark.parametrize("width", ["20", "200", "nonsense"])
 def test_a_pipe_is_the_same_whatever_columns_says(width: str, attn: Attn) -> None:
-    narrow = attn("compute", "sample_inputs/heads_cut.yaml", env={"COLUMNS": width}).out
-    assert narrow == attn("compute", "sample_inputs/heads_cut.yaml").out
+    assert attn("compute", HEADS, env={"COLUMNS": width}) == attn("compute", HEADS)
 
 
-@pytest.mark.parametrize(
-    ("name", "columns"),
-    [
-        *(("i_am_good", 40), ("heads_cut", 60), ("recurrent", 80)),
-        *(("co_attention", 160), ("heads_cut", 40), ("recurrent", 60)),
-    ],
-)
-def test_a_terminal_shows_every_number_whole(name: str, columns: int, attn: Attn) -> None:
-    path = f"sample_inputs/{name}.yaml"
-    shown = ESCAPES.sub("", in_terminal("compute", path, "-q", columns=columns).out)
-    numbers = set(NUMBER.findall(attn("compute", path, "-q").out))
-    assert len(numbers) > 5
-    assert numbers - set(NUMBER.findall(shown)) == set()
-    matrices = [line for line in shown.splitlines() if line.strip()[-1:] in "⎤⎥⎦]"]
-    assert max(map(cell_width, matrices)) <= columns
+def test_messages_escape_what_they_quote(attn: Attn) -> None:
+    bad = "\x1b[31mbad"
+    for arguments in (
+        ["compute", bad],
+        ["compute", GOOD, "--only", bad],
+        ["compute", GOOD, "-o", bad],
+        ["compute", GOOD, "-m", f"{bad}=sample_inputs/queries_keys_values.csv"],
+        ["compute", GOOD, f"--{bad}"],
+        ["compute", GOOD, "--score", bad],
+        [bad],
+    ):
+        result = attn(*arguments)
+        assert result.status == 2
+        assert "\x1b" not in result.err
+        assert r"\x1b[31mbad" in result.err
 
 
-def test_large_matrices_are_elided_and_full_shows_them(attn: Attn) -> None:
-    rows = ";".join(["1,2"] * 30).replace(";", "\n").encode()
-    short = attn("compute", "-", "--only", "scores", stdin=rows).out
-    assert "--full shows all" in short
-    assert "⋮" in short
-    full = attn("compute", "-", "--only", "scores", "--full", stdin=rows).out
-    assert "--full" not in full
-    assert full.count("5") >= 900
+def test_bytes_that_are_no_text_are_refused(attn: Attn) -> None:
+    for call in (["new", "--tokens", "\udcff"], ["compute", GOOD, "--title", "a\udcffb"]):
+        result = attn(*call)
+        assert (result.status, result.out) == (2, "")
+        assert "is no text in UTF-8" in result.err
 
 
-def test_the_reader_of_the_pipe_may_go_away() -> None:
-    """A closed pipe ends the program silently with status 141."""
-    big = ("0.123456789,0.987654321\n" * 150).encode()
-    process = subprocess.Popen(
-        [*PROGRAM, "compute", "-", "--full"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(),
-    )
-    assert process.stdin
-    assert process.stdout
-    assert process.stderr
-    process.stdin.write(big)
-    process.stdin.close()
-    process.stdout.read(10)
-    process.stdout.close()
-    assert process.wait(30) == 141
-    assert process.stderr.read() == b""
-    process.stderr.close()
+def test_a_quiet_command_has_no_note_on_windows_1252(attn: Attn, tmp_path: Path) -> None:
+    file = tmp_path / "hw.yaml"
+    file.write_bytes("title: café\nX: [[1, 0], [0, 1]]\n".encode("cp1252"))
+    for words in (("compute", file), ("worksheet", file, "-f", "yaml")):
+        assert "note: " in attn(*words).err
+        assert attn(*words, "-q").err == ""
 
 
-def test_an_interrupt_ends_with_130() -> None:
-    process = subprocess.Popen(
-        [*PROGRAM, "compute", "-"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(),
-    )
-    time.sleep(1.0)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
-    # Ended by the signal itself: a shell shows 130, and ends a loop that the program stands in.
-    assert (process.returncode, out, err) == (-signal.SIGINT, b"", b"")
+def test_names_that_the_system_refuses_are_told(attn: Attn, tmp_path: Path) -> None:
+    (tmp_path / "one").symlink_to("two")
+    (tmp_path / "two").symlink_to("one")
+    (tmp_path / "file").touch()
+    long = attn("compute", "a" * 5000)
+    assert long.status == 2
+    assert "too long" in long.err
+    for name in ("one", "a" * 300, "file/b", "file/inner/b"):
+        for command in (["new", name], ["compute", ROOT / GOOD, "-o", name, "-f", "json"]):
+            result = attn(*command, cwd=tmp_path)
+            assert result.status == 2
+            assert re.match(f"{name} cannot be (written|used): ", result.err)
 
 
-LABELS = ["[mask]", ":smile:", "[/]", "\x1b[31mred", "中文", "שלום", "x" * 20]
+# --- steps that are asked for ----------------------------------------------------------------
 
 
-def test_labels_are_shown_as_written_and_lines_stay_level(attn: Attn) -> None:
-    problem = {"tokens": LABELS, "X": np.eye(7).tolist(), "score": "dot"}
-    out = attn("compute", "-", "--only", "weights", stdin=json.dumps(problem).encode()).out
-    for label in [r"\x1b[31mred" if "\x1b" in label else label for label in LABELS]:
-        assert label in out
-    assert "\x1b" not in out
-    rows = [line for line in out.splitlines() if line.endswith(tuple("⎤⎥⎦"))]
-    assert len({cell_width(re.sub("[\u2068\u2069]", "", row)) for row in rows}) == 1
+def test_only_refuses_an_unknown_name_before_the_calculation(
+    attn: Attn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Tape, "record", pytest.fail)
+    result = attn("compute", GOOD, "--only", "weigths")
+    assert result.status == 2
+    assert "there is no step weigths in any calculation\n  did you mean weights?" in result.err
 
 
-def test_scores_lists_formulas(attn: Attn) -> None:
-    out = attn("scores").out
-    assert "vᵀ tanh(W q + U k + b)" in out
-    assert max(map(cell_width, out.splitlines())) <= 80
+def test_every_step_may_be_asked_for() -> None:
+    for path in SAMPLE_FILES:
+        for step in with_named_steps(attncli.compute(attncli.load(path))):
+            for word in (step.name, step.symbol, *words_of(step.name)):
+                assert may_mean_step(word, KEYS), (path, word)
 
 
-def test_streams_do_not_mix(attn_process: Attn) -> None:
-    result: Any = attn_process("compute", "sample_inputs/mask_matrix.yaml", "-f", "json")
-    assert json.loads(result.out)["warnings"] == [result.err.removeprefix("warning: ").strip()]
+def test_only_shows_a_step_that_equals_one_which_large_problems_do_not_keep(
+    attn: Attn, tmp_path: Path
+) -> None:
+    np.save(tmp_path / "X.npy", np.random.default_rng(1).normal(size=(600, 2)))
+    flags = ("-m", f"X={tmp_path / 'X.npy'}", "--normalize", "none", "-f", "csv")
+    weights = attn("compute", *flags, "--only", "weights")
+    assert (weights.status, weights.err) == (0, "")
+    assert weights.out == attn("compute", *flags, "--only", "scaled").out
 
 
-def test_help_imports_no_command() -> None:
-    """Start-up time is a feature."""
-    code = "import sys; from attncli.cli.main import run; run(['--help']); print(*sys.modules)"
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    loaded = set(done.stdout.splitlines()[-1].split())
-    assert "attncli.cli.main" in loaded
-    assert not loaded & {f"attncli.cli.{name}" for name in [*SUMMARIES, "listings"]}
-    assert not loaded & {"numpy", "yaml", "rich"}
+@pytest.mark.whole
+@pytest.mark.usefixtures("small_pool")
+def test_a_flag_that_is_repeated_adds_to_the_first(attn: Attn) -> None:
+    for pairs in (
+        ["compute", HEADS, "--only", "weights", "--only", "Q,V"],
+        ["compute", HEADS, "--only", "weights", "--head", "1", "--head", "2"],
+        ["compute", HEADS, "--rows", "1", "--rows", "3", "--rows", "2"],
+        ["worksheet", GOOD, "-f", "yaml", "--blank", "weights", "--blank", "output"],
+        ["worksheet", GOOD, "-f", "html", "--give", "weights", "--give", "output"],
+        ["vary", GOOD, "-n", "1", "--ask", "weights", "--ask", "output"],
+        ["check", GOOD, "-m", "Q=sample_inputs/i_am_good.csv", "--ask", "Q", "--ask", "V"],
+    ):
+        flag = next(word for word in reversed(pairs[:-1]) if word.startswith("--"))
+        first = pairs.index(flag)
+        together = [*pairs[:first], flag, ",".join(pairs[first + 1 :: 2])]
+        repeated, joined = attn(*pairs), attn(*together)
+        assert repeated == joined
+        assert repeated != attn(*pairs[:-2])
+        assert repeated.status < 2

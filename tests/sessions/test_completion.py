@@ -15,19 +15,15 @@ from pathlib import Path
 import pytest
 
 from attncli.cli.main import EXAMPLES
-from attncli.core.attention.masks import MASKS
-from attncli.core.attention.scores import SCORES
 from attncli.core.problem.keys import KEYS
-from attncli.core.problem.kinds import KINDS
-from attncli.printing.formats import FORMATS, formats_of
-from tests.conftest import PROGRAM, ROOT, Attn, environment
+from attncli.printing.formats import FORMATS
+from tests.conftest import PROGRAM, ROOT, Attn, cases, environment, table
 
 PROBLEM = """\
 tokens: [I, the cat, "it's", Zürich]
 X: [[1, 3], [1, 1], [1, 2], [2, 2]]
 score: dot
 """
-STEPS = ["Q", "K", "V", "scores", "exp", "sum", "weights", "output"]
 
 
 @pytest.fixture
@@ -45,70 +41,11 @@ def words(attn: Attn, line: str, cwd: Path = ROOT) -> list[str] | None:
     return [text.partition("\t")[0] for text in lines] if kind == "words" else None
 
 
-CASES: dict[str, list[str] | None] = {
-    "attn comp": ["compute", "completion"],
-    "attn --v": ["--version"],
-    "attn nothing ": [],
-    "attn compute -f ": [*formats_of("traces")],
-    "attn compute --format=": [f"--format={name}" for name in formats_of("traces")],
-    "attn check hw.yaml -f ": [*formats_of("reports")],
-    "attn explain hw.yaml Q -f ": [*formats_of("explanations")],
-    "attn count hw.yaml -f ": ["table", "json", "csv", "markdown"],
-    "attn count hw.yaml --only w": ["weights"],
-    "attn vary hw.yaml -f ": ["table", "json"],
-    "attn vary hw.yaml --for ": None,
-    "attn vary hw.yaml --ask w": ["weights"],
-    "attn worksheet hw.yaml -f ": [*formats_of("worksheets")],
-    "attn worksheet hw.yaml --blank w": ["weights"],
-    "attn worksheet hw.yaml --give Q,s": ["Q,scores", "Q,sum"],
-    "attn compute --color a": ["auto", "always"],
-    "attn compute --theme l": ["light"],
-    "attn compute --kind ": [*KINDS],
-    "attn compute --score ": [*SCORES],
-    "attn compute --normalize sp": ["sparsemax"],
-    "attn compute --tokens-as ": ["rows", "columns"],
-    "attn compute --enhance ": ["true", "false"],
-    "attn compute --mask ": ["causal", "none"],
-    "attn compute --set unemb": ["unembedding="],
-    "attn compute --set mask=": ["mask=causal", "mask=none"],
-    "attn compute hw.yaml --set mask=causal --only m": ["masked"],
-    "attn compute --title ": [],
-    "attn compute --head": ["--head", "--heads"],
-    "attn compute hw.yaml --rows I,t": ["I,the cat"],
-    "attn compute --heads 2 --heads": [],
-    "attn compute --matrix a=b --matr": ["--matrix"],
-    "attn new --mask ": [*MASKS],
-    "attn compute hw.yaml --only ": STEPS,
-    "attn compute --only s hw.yaml -q --only=Q,s": ["--only=Q,scores", "--only=Q,sum"],
-    "attn compute hw.yaml --mask causal --only m": ["masked"],
-    "attn compute nothing.yaml --only ": [],
-    "attn compute . --only ": [],
-    "attn compute - --only ": [],
-    "attn check hw.yaml --ask weights,o": ["weights,output"],
-    "attn explain hw.yaml ": STEPS,
-    "attn explain hw.yaml 'scores[the cat, I": ["scores[the cat, I]"],
-    r"attn explain hw.yaml scores\[Z": [
-        f"scores[Zürich, {label}]" for label in ("I", "the cat", "it's", "Zürich")
-    ],
-    "attn explain hw.yaml sum": ["sum", "sum[I]", "sum[the cat]", "sum[it's]", "sum[Zürich]"],
-    "attn samples score_co": ["score_concat", "score_cosine"],
-    "attn samples score_concat ": [],
-    "attn completion ": ["bash", "zsh", "fish"],
-    "attn compute -m W_": [f"{key}=" for key in KEYS if key.startswith("W_")],
-    "attn compute -m W_q=": None,
-    "attn compute --out=": None,
-    "attn compute h": None,
-    "attn compute hw.yaml -o ": None,
-    "attn check hw.yaml ": None,
-    "attn check hw.yaml --manifest ": None,
-    "attn explain ": None,
-}
-"""What may stand at the end of lines, in a folder with hw.yaml."""
-
-
-@pytest.mark.parametrize("line", CASES)
-def test_what_may_stand_at_the_end_of_a_line(line: str, attn: Attn, folder: Path) -> None:
-    assert words(attn, line, folder) == CASES[line]
+@cases("completion", "ends_of_lines")
+def test_what_may_stand_at_the_end_of_a_line(
+    line: str, found: list[str] | None, attn: Attn, folder: Path
+) -> None:
+    assert words(attn, line, folder) == found
 
 
 @pytest.mark.parametrize("content", ["X: [[1, 2], [3]]", "X: [", "scores: [[?]]", "\x00", ""])
@@ -133,20 +70,6 @@ def test_signs_that_control_a_terminal_are_written_out(attn: Attn, tmp_path: Pat
 
 # --- in shells -------------------------------------------------------------------------------
 
-
-TYPED: dict[str, list[str]] = {
-    "attn compute hw.yaml --them{TAB}li{TAB}": ["compute", "hw.yaml", "--theme", "light"],
-    "attn compute hw.yaml --only we{TAB}": ["compute", "hw.yaml", "--only", "weights"],
-    "attn compute h{TAB} --format=js{TAB}": ["compute", "hw.yaml", "--format=json"],
-    "attn compute -m W_q=h{TAB}": ["compute", "-m", "W_q=hw.yaml"],
-    "attn explain hw.yaml 'scores[the cat, Z{TAB}": [
-        "explain",
-        "hw.yaml",
-        "scores[the cat, Zürich]",
-    ],
-    "attn explain hw.yaml \"scores[it's, t{TAB}": ["explain", "hw.yaml", "scores[it's, the cat]"],
-}
-"""What is typed, and the arguments of the command that it becomes."""
 
 START = {
     "bash": (["bash", "--norc", "--noprofile"], 'eval "$(attn completion bash)"'),
@@ -215,8 +138,8 @@ def test_a_shell_completes_what_is_typed(name: str, folder: Path) -> None:
     for word in ("compute", "weights"):  # which no candidate becomes
         (folder / word).mkdir()
     with shell(name, folder) as terminal:
-        for typed, arguments in TYPED.items():
-            for piece in typed.split("{TAB}")[:-1]:
+        for row in table("completion", "typed"):
+            for piece in row["keys"].split("{TAB}")[:-1]:
                 time.sleep(0.1)
                 calls = len(log.read_text().splitlines())
                 os.write(terminal, piece.encode() + b"\t")
@@ -224,29 +147,24 @@ def test_a_shell_completes_what_is_typed(name: str, folder: Path) -> None:
             time.sleep(0.2)
             os.write(terminal, b"\n")
             wait_for(log, calls + 2)
-            assert (folder / "called").read_text().splitlines() == arguments
+            assert (folder / "called").read_text().splitlines() == row["arguments"]
 
 
 @pytest.mark.needs("fish")
 def test_fish_completes_what_is_typed(folder: Path) -> None:
     env = with_program("fish", folder)
 
-    def candidates(line: str) -> list[str]:
-        code = "attn completion fish | source; complete -C $argv[1]"
-        done = subprocess.run(
-            ["fish", "--no-config", "-c", code, line],
-            check=True,
-            cwd=folder,
-            env=env,
-            capture_output=True,
-        )
+    code = "attn completion fish | source; complete -C $argv[1]"
+    for line, found in (
+        ("attn compute hw.yaml --only we", "weights"),
+        ("attn compute h", "hw.yaml"),
+        ("attn compute -m W_q=h", "W_q=hw.yaml"),
+        ("attn explain hw.yaml 'scores[the cat, Z", "scores[the cat, Zürich]"),
+    ):
+        command = ["fish", "--no-config", "-c", code, line]
+        done = subprocess.run(command, check=True, cwd=folder, env=env, capture_output=True)
         assert done.stderr == b""
-        return [text.partition("\t")[0] for text in done.stdout.decode().splitlines()]
-
-    assert candidates("attn compute hw.yaml --only we") == ["weights"]
-    assert candidates("attn compute h") == ["hw.yaml"]
-    assert candidates("attn compute -m W_q=h") == ["W_q=hw.yaml"]
-    assert candidates("attn explain hw.yaml 'scores[the cat, Z") == ["scores[the cat, Zürich]"]
+        assert [text.partition("\t")[0] for text in done.stdout.decode().splitlines()] == [found]
 
 
 # --- the manual page -------------------------------------------------------------------------

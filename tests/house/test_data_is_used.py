@@ -1,0 +1,54 @@
+"""No table, and no file that was recorded, stays behind when the tests that used it go."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import DATA, ROOT, tables
+
+SUBJECTS = sorted(path.stem for path in (DATA / "cases").glob("*.yaml"))
+RECORDS = [
+    path
+    for folder in ("recorded", "corpus", "errors")
+    for path in sorted((DATA / folder).iterdir())
+]
+
+
+@cache
+def texts() -> dict[Path, str]:
+    """Return the text of every test, of what supports tests, and of every console session."""
+    here = ROOT / "tests"
+    found = [*here.rglob("*.py"), *(DATA / "sessions").glob("*.txt")]
+    counted = here / "docs" / "test_testing_page.py"  # which counts records, and tries none
+    return {path: path.read_text(encoding="utf-8") for path in found if path != counted}
+
+
+@cache
+def words_of(path: Path) -> frozenset[str]:
+    """Return the texts between quotes in a module."""
+    tree = ast.walk(ast.parse(texts()[path]))
+    return frozenset(
+        node.value for node in tree if isinstance(node, ast.Constant) if isinstance(node.value, str)
+    )
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_every_table_is_used(subject: str) -> None:
+    modules = [path for path in texts() if path.suffix == ".py"]
+    users = [path for path in modules if subject in words_of(path)]
+    users += [path for path in modules if "table(subject, " in texts()[path]]  # of any subject
+    if not any(f'tables("{subject}")' in texts()[path] for path in users):
+        named = frozenset[str]().union(*map(words_of, users))
+        assert tables(subject).keys() - named == set()
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_every_recorded_file_is_named_or_all_of_its_folder_are_read(path: Path) -> None:
+    name = rf"\b({re.escape(path.stem)}|{re.escape(path.name)})\b"
+    whole = rf'"{path.parent.name}"\)?\.(glob|iterdir)\('
+    assert any(re.search(f"{name}|{whole}", text) for text in texts().values())
