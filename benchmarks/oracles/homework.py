@@ -20,8 +20,7 @@ def draw(rng: np.random.Generator, sort: str, **wish: Any) -> Paper:
             kind, bias, biases, w_o, scale, softcap, normalize, heads, kv_heads, columns,
             width_as_keys, no_projections, output_activation, positive (no number below 0).
     """
-    drawing = Drawing(rng, sort, wish)
-    return Paper(drawing.keys(), bool(wish.get("columns")))
+    return Paper(Drawing(rng, sort, wish).keys(), bool(wish.get("columns")))
 
 
 class Drawing:
@@ -29,34 +28,29 @@ class Drawing:
 
     def __init__(self, rng: np.random.Generator, sort: str, wish: dict[str, Any]) -> None:
         self.rng, self.sort, self.wish = rng, sort, wish
-        self.kind = wish.get("kind", "self")
+        self.kind, square = wish.get("kind", "self"), wish.get("square")
         self.heads = int(wish.get("heads", 2 if sort == "heads" else 1))
         self.kv_heads = int(wish.get("kv_heads", self.heads))
-        self.d = self._size(2, 3)
-        self.n = self._size(2, 4)
+        self.d, self.n = self._size(2, 3), self._size(2, 4)
         self.width = self._size(2, 4) if self.heads == 1 else self.heads * self.d
-        square = wish.get("square")
         if square:
             self.n = self.heads * self.d if square == "all" else self.d
         if square or wish.get("width_as_keys") or wish.get("no_projections"):
             self.width = self.heads * self.d
-        self.m = self.n
-        if self.kind in ("cross", "co_attention") and not square:
-            self.m = self._size(2, 4)
+        has_other = self.kind in ("cross", "co_attention") and not square
+        self.m = self._size(2, 4) if has_other else self.n
 
     def _size(self, least: int, most: int) -> int:
         return int(self.rng.integers(least, most + 1))
 
     def matrix(self, *shape: int, spread: int = 3) -> Numbers:
         """Draw small numbers."""
-        found = self._numbers(shape, spread)
-        return np.abs(found) if self.wish.get("positive") else found
-
-    def _numbers(self, shape: tuple[int, ...], spread: int) -> Numbers:
         if self.sort == "decimals":
-            return np.round(self.rng.uniform(-1.5, 1.5, shape), 1)
-        found = self.rng.integers(-spread, spread + 1, shape).astype(float)
-        return found if self.sort == "integers" else found / self._size(1, 2)
+            found = np.round(self.rng.uniform(-1.5, 1.5, shape), 1)
+        else:
+            found = self.rng.integers(-spread, spread + 1, shape).astype(float)
+            found /= self._size(1, 2) if self.sort == "heads" else 1
+        return np.abs(found) if self.wish.get("positive") else found
 
     def keys(self) -> dict[str, Any]:
         """Draw what the program takes."""
@@ -80,13 +74,14 @@ class Drawing:
             keys["heads"] = self.heads
         if self.kv_heads != self.heads:
             keys["kv_heads"] = self.kv_heads
+        widths = {"q": queries, "k": values, "v": values}
         if not wish.get("no_projections"):
-            keys["W_q"] = self.matrix(self.width, queries, spread=1)
-            keys["W_k"] = self.matrix(self.width, values, spread=1)
-            keys["W_v"] = self.matrix(self.width, values)
+            for letter, width in widths.items():
+                keys[f"W_{letter}"] = self.matrix(
+                    self.width, width, spread=3 if letter == "v" else 1
+                )
         if wish.get("biases"):
-            keys["b_q"] = self.matrix(queries)
-            keys["b_k"], keys["b_v"] = self.matrix(values), self.matrix(values)
+            keys |= {f"b_{letter}": self.matrix(width) for letter, width in widths.items()}
         if wish.get("w_o"):
             keys["W_o"] = self.matrix(queries, queries if wish.get("square") else self.d + 1)
             if wish.get("biases"):
@@ -106,13 +101,14 @@ class Drawing:
 
     def _scoring(self) -> dict[str, Any]:
         """Draw how scores come about and become weights."""
-        wish = self.wish
-        keys: dict[str, Any] = {k: wish[k] for k in ("scale", "softcap", "normalize") if k in wish}
-        if score := wish.get("score"):
+        keys: dict[str, Any] = {
+            k: self.wish[k] for k in ("scale", "softcap", "normalize") if k in self.wish
+        }
+        if score := self.wish.get("score"):
             keys["score"] = self._score(score)
-        if form := wish.get("mask"):
+        if form := self.wish.get("mask"):
             keys["mask"] = self._mask(form)
-        if wish.get("bias"):
+        if self.wish.get("bias"):
             keys["bias"] = self.matrix(self.n, self.m)
         return keys
 

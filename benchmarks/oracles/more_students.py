@@ -19,6 +19,7 @@ from benchmarks.oracles.students import (
     Paper,
     Wrong,
     cut,
+    divided,
     need,
     normalized,
     of_attention,
@@ -85,12 +86,6 @@ def instead(paper: Paper, name: str, known: Known, wrong: Wrong) -> Any:
     steps, work = MORE[wrong.id]
     is_replaced = name.partition("_")[0] in steps
     return work(Step(paper, name, known, wrong.way)) if is_replaced else None
-
-
-def divided(numbers: Numbers, by: Numbers) -> Numbers:
-    """Return a quotient, 0 where the divisor is."""
-    by = np.broadcast_to(by, numbers.shape)
-    return np.divide(numbers, by, out=np.zeros(numbers.shape), where=by != 0)
 
 
 # ---- scale, cap and score functions

@@ -314,24 +314,22 @@ class Paper:
 
     def _cosine(self, q: Numbers, k: Numbers, wrong: Wrong) -> Numbers:
         one, other = (np.sqrt((x * x).sum(axis=-1)) for x in (q, k))
-        over = one[:, :, None] * other[:, None, :]
-        if wrong.id == "lengths_forgotten":
-            over = np.ones_like(over)
-        if wrong.id == "root_forgotten":
-            over = over**2
-        if wrong.id == "one_length_forgotten":
-            over = one[:, :, None] if wrong.way == 0 else other[:, None, :]
-        return np.asarray(dot(q, k) / over)
+        of_q, of_k = one[:, :, None], other[:, None, :]
+        over = {
+            "lengths_forgotten": np.ones_like(of_q),
+            "root_forgotten": (of_q * of_k) ** 2,
+            "one_length_forgotten": of_q if wrong.way == 0 else of_k,
+        }
+        return np.asarray(dot(q, k) / over.get(wrong.id, of_q * of_k))
 
     def _distance(self, q: Numbers, k: Numbers, wrong: Wrong) -> Numbers:
         width = float(self.score["width"])
-        squares = ((q[:, :, None, :] - k[:, None, :, :]) ** 2).sum(axis=-1)
-        if wrong.id == "distance_not_squared":
-            squares = np.sqrt(squares)
+        scores = -((q[:, :, None, :] - k[:, None, :, :]) ** 2).sum(axis=-1)
         over = 2 * width**2
         if wrong.id == "half_forgotten":
             over = width**2 if wrong.way == 0 else 1
-        return np.asarray((1 if wrong.id == "sign_of_distance" else -1) * squares / over)
+        others = {"distance_not_squared": -np.sqrt(-scores), "sign_of_distance": -scores}
+        return np.asarray(others.get(wrong.id, scores) / over)
 
     def chain(self, name: str, wrong: Wrong, known: Known) -> Numbers:
         """Return the step from which a step goes on; the wrong one if this student does that."""
@@ -375,14 +373,12 @@ class Paper:
             return s
         if wrong.id == "mask_as_zero":
             return s * keep
-        if wrong.id == "mask_inverted":
-            keep = 1 - keep
         if wrong.id == "mask_transposed":
             is_causal = isinstance(self.keys["mask"], str)
             keep = self.grid(lambda i, j: j >= i) if is_causal else keep.T
         if wrong.id == "mask_off_by_one":
             keep = self._off_by_one(wrong.way)
-        return np.where(keep != 0, s, -np.inf)
+        return np.where(keep == (wrong.id != "mask_inverted"), s, -np.inf)
 
     def counted_from_0(self) -> Numbers:
         """Return a mask whose condition, on positions from 1, is asked of positions from 0."""
@@ -406,11 +402,8 @@ class Paper:
     def _exp(self, name: str, known: Known, wrong: Wrong) -> Numbers:
         s = self.chain(name, wrong, known)
         s = turned(s) if name.endswith("_memory") else s
-        temperature, base = self.temperature, self.base
-        if wrong.id == "temperature_missing":
-            temperature = 1
-        if wrong.id == "temperature_inverted":
-            temperature = 1 / temperature
+        others = {"temperature_missing": 1, "temperature_inverted": 1 / self.temperature}
+        temperature, base = others.get(wrong.id, self.temperature), self.base
         if wrong.id == "wrong_base":
             base = [b for b in (2.0, 10.0, np.e) if b != base][wrong.way % 2]
         if wrong.id == "not_exponentiated":
@@ -449,7 +442,7 @@ class Paper:
         if wrong.id == "not_exponentiated":
             exp = self._exp(exponentials, known, wrong)
             total = exp.sum(axis=-1, keepdims=True)
-        made = np.divide(exp, total, out=np.zeros_like(exp), where=total != 0)
+        made = divided(exp, total)
         if wrong.id == "softmax_twice":
             again = np.exp(made) if wrong.way == 0 else self.base ** (made / self.temperature)
             made = again / again.sum(axis=-1, keepdims=True)
@@ -501,14 +494,13 @@ class Paper:
             return context.reshape(1, self.n, heads * width)
         if wrong.id == "heads_interleaved":
             return np.moveaxis(context, 0, -1).reshape(1, -1, heads * width)
-        if wrong.id == "heads_in_wrong_order":
-            context = context[::-1]
-        if wrong.id == "head_missing":
-            context = context.copy()
-            context[wrong.way % heads] = 0
         if wrong.id in ("heads_summed", "heads_averaged"):
             total = context.sum(axis=0, keepdims=True)
             return np.asarray(total / heads if wrong.id == "heads_averaged" else total)
+        if wrong.id == "heads_in_wrong_order":
+            context = context[::-1]
+        if wrong.id == "head_missing":
+            context = np.array([x * (h != wrong.way % heads) for h, x in enumerate(context)])
         return np.concatenate(context, axis=-1)[None]
 
     def _output(self, name: str, known: Known, wrong: Wrong) -> Numbers:
@@ -585,6 +577,12 @@ def turned(numbers: Numbers) -> Numbers:
     return np.swapaxes(numbers, 1, 2)
 
 
+def divided(numbers: Numbers, by: Numbers) -> Numbers:
+    """Return a quotient, 0 where the divisor is."""
+    by = np.broadcast_to(by, numbers.shape)
+    return np.divide(numbers, by, out=np.zeros(numbers.shape), where=by != 0)
+
+
 def of_attention(known: Known, name: str) -> Numbers:
     """Return the numbers of a step that not every kind of problem has."""
     need(name in known)
@@ -616,14 +614,12 @@ def product(a: Numbers, b: Numbers, wrong: Wrong) -> Numbers:
 def with_bias(numbers: Numbers, bias: Numbers | None, wrong: Wrong) -> Numbers:
     if bias is None or wrong.id == "bias_missing":
         return numbers
-    if wrong.id == "bias_subtracted":
-        return numbers - bias
     if wrong.id == "bias_multiplied":
         return numbers * bias
     if wrong.id == "bias_transposed" and bias.ndim == 2:
         need(bias.shape[0] == bias.shape[1])
         return numbers + bias.T
-    return numbers + bias
+    return numbers + (-bias if wrong.id == "bias_subtracted" else bias)
 
 
 def cut(numbers: Numbers, heads: int, wrong: str = "") -> Numbers:
