@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import tracemalloc
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +157,7 @@ def test_too_little_memory_is_a_sentence(
             env=environment(PYTHONDONTWRITEBYTECODE="1"),
             cwd=ROOT,
             check=False,
-            preexec_fn=lambda limit=limit: resource.setrlimit(resource.RLIMIT_AS, limit),
+            preexec_fn=partial(resource.setrlimit, resource.RLIMIT_AS, limit),
         )
         assert (done.returncode, done.stdout) == (2, b""), size
         assert b"memory" in done.stderr, size
