@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import tracemalloc
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +157,7 @@ def test_too_little_memory_is_a_sentence(
             env=environment(PYTHONDONTWRITEBYTECODE="1"),
             cwd=ROOT,
             check=False,
-            preexec_fn=lambda limit=limit: resource.setrlimit(resource.RLIMIT_AS, limit),
+            preexec_fn=partial(resource.setrlimit, resource.RLIMIT_AS, limit),
         )
         assert (done.returncode, done.stdout) == (2, b""), size
         assert b"memory" in done.stderr, size
@@ -174,7 +175,7 @@ def test_steps_that_are_not_read_lose_their_numbers_and_others_keep_all(
 ) -> None:
     """Formulas, warnings and the words for steps stay the same."""
     x = np.random.default_rng(1).uniform(-1, 1, (4, 8))
-    network = {"W_1": np.eye(8), "W_2": np.eye(8)} if name == "layers" else {}
+    network: dict[str, Any] = {"W_1": np.eye(8), "W_2": np.eye(8)} if name == "layers" else {}
     problem = attncli.Problem(X=x, **keys, **network)
     every = attncli.compute(problem, only, alone=True)
     monkeypatch.setattr(computing, "SURELY_FITS", 0)

@@ -17,7 +17,7 @@ from attncli.core.attention.scores import SCORES
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS
 from attncli.core.text.strings import cell_width
-from tests.conftest import SAMPLE_FILES, TYPICAL_SAMPLES, Attn, cases
+from tests.conftest import SAMPLE_FILES, TYPICAL_SAMPLES, Attn
 
 
 def test_samples_are_listed_with_their_titles(attn: Attn) -> None:
@@ -121,17 +121,6 @@ WITH_SLOW_ONES = [
 """The kinds, of which two have many matrices to draw."""
 
 
-@cases("start", "every_key_of_a_flag_may_be_set_in_a_new_problem")
-def test_every_key_of_a_flag_may_be_set_in_a_new_problem(
-    arguments: list[str], written: list[str], attn: Attn
-) -> None:
-    made = attn("new", *arguments)
-    assert (made.status, made.err) == (0, "")
-    lines = made.out.splitlines()
-    assert [line for line in written if line not in lines] == []
-    assert attn("compute", "-", stdin=made.out.encode()).status == 0
-
-
 def test_a_new_problem_has_the_flags_of_keys_that_compute_has(attn: Attn) -> None:
     flags = [re.findall(r"--[\w-]+", attn(name, "--help-all").out) for name in ("new", "compute")]
     keys = {flag for name, row in KEYS.items() for flag in row.flags_of(name)}
@@ -153,19 +142,6 @@ def test_each_option_that_may_follow_computes(kind: str, attn: Attn) -> None:
         assert not result.err or "lengths" in option
 
 
-def test_sizes_are_those_that_are_asked_for(attn: Attn) -> None:
-    flags = ["--tokens", "we like short walks", "--d-model", "5", "--d-k", "3", "--d-v", "6"]
-    result = attn("compute", "-", "-f", "json", stdin=attn("new", *flags).out.encode())
-    inputs = json.loads(result.out)["inputs"]
-    shapes = {key: (len(rows), len(rows[0])) for key, rows in inputs.items()}
-    assert shapes == {"X": (4, 5), "W_q": (5, 3), "W_k": (5, 3), "W_v": (5, 6)}
-
-
-def test_the_same_call_gives_the_same_file(attn: Attn, attn_process: Attn) -> None:
-    flags = ["new", "--kind", "cross", "--heads", "2", "--score", "additive"]
-    assert attn(*flags).out == attn_process(*flags).out
-
-
 @pytest.mark.parametrize(
     "tokens", ["2.5 yes null", "['a: b', '#c', \"it's\"]", "שלום 中文 é", "['a\\tb', '', ' x ']"]
 )
@@ -174,15 +150,6 @@ def test_tokens_are_read_back_as_they_were(tokens: str, attn: Attn) -> None:
     options = json.loads(attn("compute", "-", "-f", "json", stdin=text.encode()).out)["options"]
     again = attn("compute", "-", "-f", "json", "--tokens", tokens, stdin=text.encode())
     assert options == json.loads(again.out)["options"]
-
-
-@cases("start", "what_cannot_be_new_has_one_message")
-def test_what_cannot_be_new_has_one_message(
-    arguments: list[str], message: str, attn: Attn, tmp_path: Path
-) -> None:
-    result = attn("new", *arguments, cwd=tmp_path)
-    assert (result.status, result.out, result.err) == (2, "", message)
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -261,12 +228,3 @@ def test_options_are_grouped(attn: Attn) -> None:
         options = re.findall(r"^  (?:-\w, )?(--[\w-]+)", page, re.MULTILINE)
         assert len(options) == len(set(options)), command
         assert "--help" in options
-
-
-def test_a_circle_of_links_and_a_name_that_is_too_long(attn: Attn, tmp_path: Path) -> None:
-    (tmp_path / "one").symlink_to("two")
-    (tmp_path / "two").symlink_to("one")
-    for name in ("one", "a" * 300):
-        result = attn("new", tmp_path / name)
-        assert result.status == 2
-        assert "cannot be written" in result.err

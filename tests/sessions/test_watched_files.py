@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from py_mini_racer import MiniRacer
 
 from attncli.pages.markup import file_text
 from tests.conftest import PROGRAM, Attn, environment
@@ -60,6 +61,7 @@ def watched(tmp_path: Path) -> Iterator[Callable[..., Watched]]:
         one.process.wait()
 
 
+@pytest.mark.whole
 def test_a_file_is_calculated_again_however_it_is_saved(
     watched: Callable[..., Watched], tmp_path: Path
 ) -> None:
@@ -84,6 +86,7 @@ def test_a_file_is_calculated_again_however_it_is_saved(
     assert run.said.read_text() == text
 
 
+@pytest.mark.whole
 def test_files_that_a_problem_names_and_several_files_are_watched(
     watched: Callable[..., Watched], tmp_path: Path
 ) -> None:
@@ -97,6 +100,7 @@ def test_files_that_a_problem_names_and_several_files_are_watched(
     run.wait_for(r"\[\[9.0\]\].*\[\[4.0\]\].*watching 3 files; Ctrl-C ends\n$")
 
 
+@pytest.mark.whole
 def test_a_page_reloads_only_while_it_is_watched(
     watched: Callable[..., Watched], tmp_path: Path, attn: Attn
 ) -> None:
@@ -141,7 +145,7 @@ function answer(type, written) {  // what the script beside the page does, if it
 
 
 def test_the_script_reloads_a_page_when_it_was_written_again_and_keeps_the_place() -> None:
-    racer = pytest.importorskip("py_mini_racer").MiniRacer()
+    racer = MiniRacer()
     script = file_text("reload.js")
     racer.eval(BROWSER + script)
     for type_, written, reloads in (
@@ -157,6 +161,7 @@ def test_the_script_reloads_a_page_when_it_was_written_again_and_keeps_the_place
     assert racer.eval("scrollY") == 70
 
 
+@pytest.mark.whole
 def test_a_terminal_shows_the_newest_calculation_without_a_pager(
     watched: Callable[..., Watched], tmp_path: Path
 ) -> None:
@@ -173,21 +178,3 @@ def test_a_terminal_shows_the_newest_calculation_without_a_pager(
     before, after = shown.split("\x1b[2J\x1b[H")
     assert "[1]" in before
     assert "[4]" in after
-
-
-@pytest.mark.parametrize(
-    ("source", "said"), [("-", "standard input"), (".", "."), ("/dev/null", "/dev/null")]
-)
-def test_only_files_can_be_watched(source: str, said: str, attn: Attn) -> None:
-    result = attn("compute", source, "--watch")
-    assert (result.status, result.out) == (2, "")
-    assert result.err == (
-        f"--watch is for files, and {said} is none\n"
-        "  save the problem as a file, and give its name\n"
-    )
-
-
-def test_a_wrong_flag_ends_at_once(attn: Attn, tmp_path: Path) -> None:
-    (tmp_path / "hw.yaml").write_text(ONE)
-    result = attn("compute", tmp_path / "hw.yaml", "--watch", "-f", "jpg")
-    assert (result.status, result.err.splitlines()[0]) == (2, "unknown format jpg")
