@@ -32,6 +32,8 @@ from benchmarks.surveys.judging import check
 from benchmarks.surveys.test_mistakes import CASES, NETWORKS, OF_NETWORKS, first_other
 from tests.support.truth import Truth, faults
 
+EVERY_DIGIT = Habit(17)
+
 OTHERS = 6
 """Number of other problems of a form that tell whether a mistake can be made in it at all."""
 
@@ -54,7 +56,7 @@ class Network:
     def problem(self) -> dict[str, Any]:
         return self.keys
 
-    def work(self, wrong: Wrong = RIGHT, habit: Habit = Habit(17)) -> dict[str, Numbers]:
+    def work(self, wrong: Wrong = RIGHT, habit: Habit = EVERY_DIGIT) -> dict[str, Numbers]:
         """Return the numbers of every step; way 0 makes a mistake at all times."""
         times = (wrong.way,) if wrong.way else (*self.times,)
         return work_network(self.keys, wrong.id, times, habit)
@@ -157,7 +159,7 @@ def is_same(one: Exercise, id_: str, known: Known, first: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("number", (0, 1, 12))
+@pytest.mark.parametrize("number", [0, 1, 12])
 def test_students_who_make_mistakes_in_variants_are_told(number: int) -> None:
     rng = np.random.default_rng([3, number])
     one = an_exercise(rng)

@@ -21,9 +21,14 @@ RECORDS = [
 
 @cache
 def texts() -> dict[Path, str]:
-    """Return the text of every test, of what supports tests, and of every console session."""
+    """Return the text of every module that may read them, and of every session and table."""
     here = ROOT / "tests"
-    found = [*here.rglob("*.py"), *(DATA / "sessions").glob("*.txt")]
+    found = [
+        *here.rglob("*.py"),
+        *(ROOT / "benchmarks").rglob("*.py"),  # which makes what is recorded
+        *(DATA / "sessions").glob("*.txt"),
+        *(DATA / "cases").glob("*.yaml"),
+    ]
     counted = here / "docs" / "test_testing_page.py"  # which counts records, and tries none
     return {path: path.read_text(encoding="utf-8") for path in found if path != counted}
 

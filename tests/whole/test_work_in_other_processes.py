@@ -16,7 +16,6 @@ from socket import socket
 from types import SimpleNamespace
 from typing import Any
 
-import distributed
 import numpy as np
 import pytest
 
@@ -378,6 +377,8 @@ def test_workers_of_another_version_are_named(
         wait_for_workers=lambda *_: None,
         get_versions=lambda packages: {"client": one, "workers": workers},
     )
+    import distributed  # not before: it changes how errors of other processes are read
+
     monkeypatch.setattr(distributed, "Client", lambda *_, **__: client)
     assert run(["compute", "-", "--cluster", "tcp://a:1"]) == 2
     message = "the cluster of tcp://a:1 failed: tcp://10.0.0.3:1 has attn 0.9, not 1.0; done: 0\n"
