@@ -168,9 +168,9 @@ def killed_by(mutant: Mutant, copy: Path, workers: str) -> str:
                     text=True,
                     check=False,
                 )
-                if done.returncode == 1:
-                    (*_, last) = [s for s in done.stdout.splitlines() if "FAILED" in s] or ["?"]
-                    return last.removeprefix("FAILED ").split(" - ")[0]
+                failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
+                if failed:
+                    return failed[-1].removeprefix("FAILED ").split(" - ")[0]
                 if done.returncode not in (0, 5):
                     return "the tests cannot be collected"
         return ""
