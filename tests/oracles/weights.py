@@ -265,7 +265,9 @@ def by_tiles(hand: Hand, s: Heads, v: Heads, size: int, how: Keys) -> Heads:
         over_sums(tiles.read, tiles.sums),
         tile_softmax_of_its_own=lambda: tiles.alone,
         tile_not_divided=lambda: tiles.read,
-        tile_divided_by_last_sum=lambda: over_sums(tiles.read, tiles.last),
+        tile_divided_by_last_sum=lambda: by_rows(
+            lambda row, by: [x / by[0] if by[0] else by[0] for x in row], tiles.read, tiles.last
+        ),
     )
 
 

@@ -1,0 +1,345 @@
+"""Mistakes with mechanisms, each made by a student who works by the oracle, are named.
+
+`tests/data/cases/mistakes_of_mechanisms.yaml` has a row for each thing that is done wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.checking.check import AnswerKey
+from attncli.checking.mistakes import (
+    of_blocks,
+    of_delta,
+    of_differential,
+    of_gates,
+    of_gradients,
+    of_latent,
+    of_networks,
+    of_positions,
+    of_tiles,
+)
+from attncli.checking.mistakes.catalogue import MISTAKES
+from attncli.checking.mistakes.mistake import Mistake
+from benchmarks.oracles import mechanisms
+from benchmarks.oracles.handwriting import Habit, Numbers
+from benchmarks.oracles.mechanisms import Student
+from benchmarks.surveys.judging import check
+from tests.conftest import tables
+from tests.oracles.lists import every
+from tests.support.truth import Truth, faults
+
+Keys = dict[str, Any]
+
+
+def options(**several: Any) -> list[Keys]:
+    """Return every form that has one of each of these options."""
+    return [dict(zip(several, values, strict=True)) for values in product(*several.values())]
+
+
+ROPE = {"name": "rope"}
+YARN = {"kind": "yarn", "factor": 4, "original_max_position_embeddings": 64}
+LINEAR = {"scaling": {"kind": "linear", "factor": 2}}
+GAPS = {"ids": [2, 3, 7]}
+POSITIONS: dict[str, Keys] = {
+    "rope": ROPE,
+    "halves": ROPE | {"pairs": "halves"},
+    "part": ROPE | {"features": 2, "base": 100},
+    "sinusoidal": {"name": "sinusoidal"},
+    "later": {"name": "sinusoidal", "start": 1},
+    "alibi": {"name": "alibi"},
+    "table": {"name": "relative", "table": [1, 0.5, 0.25, -1, -2]},
+    "yarn": ROPE | {"base": 16, "scaling": YARN | {"beta_fast": 8, "beta_slow": 1}},
+    "linear": ROPE | LINEAR,
+    "gaps": ROPE | GAPS,
+    "scaled gaps": ROPE | LINEAR | GAPS,
+    "plane": ROPE | {"base": 100, "ids": [[2, 3, 7], [5, 0, 2]], "sections": [1, 1]},
+}
+
+BLOCKS: list[Keys] = [
+    {"place": "pre", "norm": "layer", "activation": "relu", "is_gated": False},
+    {"place": "post", "norm": "layer", "activation": "gelu", "is_gated": False},
+    {"place": "pre", "norm": "rms", "activation": "swiglu", "is_gated": True},
+    {"place": "post", "norm": "rms", "activation": "geglu", "is_gated": True},
+]
+
+CACHES: list[Keys] = [
+    {"qk_norm": {"name": "rms", "g_q": [1, 2], "g_k": [3, 1]}},
+    *({"qk_norm": "l2"}, {"qk_norm": "rms"}, {"score": "linear"}),
+    *({"past": True}, {"kind": "decode"}),
+]
+
+FORMS: dict[str, list[Keys]] = {
+    "blocks": [block | {"count": count} for block in BLOCKS for count in (1, 2)],
+    "cache": [form | {"heads": heads} for form in CACHES for heads in (1, 2)],
+    "delta": [
+        form | more
+        for form in options(heads=(1, 2), rule=("linear", "gated", "delta", "gated_delta"))
+        for more in ({}, {"qk_norm": "l2", "scale": "1/sqrt(d_k)"})
+    ],
+    "differential": options(heads=(1, 2), learned=(False, True), normed=(False, True)),
+    "gate": options(heads=(1, 2), by_head=(False, True)),
+    "gradients": options(kind=("plain", "masked", "pooling", "half", "mean")),
+    "latent": options(heads=(1, 2), form=("naive", "absorbed"), norm=(False, True)),
+    "network": options(cell=("lstm", "gru", "rnn"), attends=("after", "before")),
+    "positions": options(heads=(1, 2), of=(*POSITIONS,)),
+    "tiles": options(tiles=(1, 2, 3), blocked=(False, True)),
+}
+"""The forms of each mechanism's problems, by the options of the function that draws them."""
+
+SOME: dict[str, tuple[str, ...]] = {
+    "blocks": ("normed", "attended", "residual", "feed_forward", "logits", "probabilities", "loss"),
+    "cache": ("Q", "q", "weights", "output"),
+    "delta": ("S", "o", "output"),
+    "differential": ("weights", "output"),
+    "gate": ("weights", "output"),
+    "gradients": (
+        *("weights", "output", "loss", "d_context", "d_Q", "d_K", "d_V", "d_W_q", "d_W_o", "d_X"),
+        *("new_W_q", "new_u", "new_W_o"),
+    ),
+    "latent": ("Q", "K", "V", "scaled", "weights", "output"),
+    "network": ("h", "s", "context", "attentional"),
+    "positions": ("Q", "scores", "weights"),
+    "tiles": ("m", "l", "O", "output"),
+}
+"""What the names of the steps begin with that are handed in by one who shows some."""
+
+LAST = {"blocks": (), "gradients": ("loss", "d_X")}
+"""The steps that are handed in by one who shows the last alone, where these are not the output: of
+the loss of a block, one number, nothing can be told."""
+
+LEFT_OUT = {
+    "positions": ("cos", "sin", "exp", "sum", "context"),
+    "network": ("h_0", "s_0", "decoder.c_0"),
+}
+"""Steps that no student shows."""
+
+SEEDS = 2
+"""Number of problems that are drawn of each form."""
+
+MODULES = (
+    of_blocks,
+    of_delta,
+    of_differential,
+    of_gates,
+    of_gradients,
+    of_latent,
+    of_networks,
+    of_positions,
+    of_tiles,
+)
+VISIBLE = 0.02
+"""Minimum change by a mistake, in the first step that shows it, at which it is to be named."""
+
+
+class Case(NamedTuple):
+    """A row of the table: see there."""
+
+    of: str
+    does: str
+    at: str
+    id: str | None = ""
+    way: int | None = 0
+    where: Keys = {}  # noqa: RUF012 - a named tuple is not changed
+    sheets: tuple[str, ...] = ("all", "some", "last")
+    places: str = ""
+
+
+CASES = [Case(of, **row) for of, rows in tables("mistakes_of_mechanisms").items() for row in rows]
+
+
+def drawn(of: str, form: Keys, seed: int) -> Keys:
+    more = form | POSITIONS[form["of"]] if of == "positions" else form
+    more = {key: value for key, value in more.items() if key != "of"}
+    problem: Keys = getattr(mechanisms, of)(np.random.default_rng(seed), **more)
+    return problem
+
+
+def stem(name: str) -> str:
+    """Return the name of a step without its layer and number."""
+    return re.sub(r"(_\d+)?$", "", name.rsplit(".", maxsplit=1)[-1])
+
+
+def sheets(of: str, steps: Keys) -> dict[str, list[str]]:
+    """Return which steps are handed in, by the kind of a submission."""
+    names = [name for name in steps if name not in LEFT_OUT.get(of, ())]
+    some = [name for name in names if stem(name) in SOME.get(of, ("output",))]
+    return {"all": names, "some": some, "last": [*LAST.get(of, ("output",))]}
+
+
+def places(case: Case, form: Keys) -> list[Any]:
+    """Return where a mistake is made, each time: everywhere, or at some times, steps or halves."""
+    if case.of == "gradients":
+        return [[case.at]]
+    if case.of == "delta":
+        return [None, [2], [3]]
+    last = form.get("count", 1)
+    if case.places == "late":  # what goes into the first layer is X
+        return [[(1, 2)]] if last == 1 else [[(2, 1)], [(2, 2)]]
+    is_of_both = case.at in ("normed", "variance", "mean_square", "residual")
+    return [None, *([[(last, 1)], [(last, 2)]] if is_of_both else [])]
+
+
+def changed(own: Keys, right: Keys, names: list[str]) -> dict[str, Numbers]:
+    """Return by how much the numbers of steps are off, where any is by more than its last digit."""
+    apart = {}
+    for name in names:
+        pair = np.array([own[name], right[name]], float)
+        with np.errstate(invalid="ignore"):  # −∞ is nothing off from −∞
+            apart[name] = np.nan_to_num(np.abs(pair[0] - pair[1]))
+    return {name: off for name, off in apart.items() if off.max() > 1.5e-4}
+
+
+def test_every_mistake_of_a_mechanism_has_a_student() -> None:
+    rows = [row for module in MODULES for row in vars(module).values()]
+    ids = {row.id for row in rows if isinstance(row, Mistake)}
+    ids |= {id_ for id_ in MISTAKES if id_.startswith(("cache_", "gate_"))}
+    assert ids <= {case.id or case.does for case in CASES} | {*BACKWARD}
+
+
+def answers_of(key: AnswerKey, student: Student, names: list[str]) -> Keys:
+    """Return what is handed in of a student's steps, in their shapes."""
+    numbers = student.steps
+    return {name: student.sheet(numbers[name], key.trace[name].value.shape) for name in names}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.of}-{case.does}-{case.at}")
+def test_a_mistake_is_named(case: Case) -> None:
+    """Where it changes nothing that is handed in, the submission is right."""
+    firsts = set()
+    for form, seed in product(FORMS[case.of], range(SEEDS)):
+        if not case.where.items() <= form.items():
+            continue
+        problem, habit = drawn(case.of, form, seed), Habit(4)
+        key, right = AnswerKey(attncli.Problem(**problem)), Student(habit).work(problem)
+        for at, kind in product(places(case, form), case.sheets):
+            student = Student(habit, case.does, case.way, at)
+            shown = sheets(case.of, student.work(problem))[kind]
+            off, truth = changed(student.steps, right, shown), Truth(rounding=str(habit))
+            if off:
+                first, apart = next(iter(off.items()))
+                is_plain = apart.size > 1 and len({*every(student.steps[first])}) == 1
+                if apart.max() < VISIBLE or is_plain:  # too little, or one number everywhere
+                    continue
+                truth = Truth(mistake=case.does if case.id == "" else case.id or "", step=first)
+                firsts |= {first, stem(first)} if kind == case.sheets[0] else set()
+            if shown:
+                report = check(key, answers_of(key, student, shown), truth)
+                assert not faults(report, truth), (faults(report, truth), form, seed, at, kind)
+    assert case.at in firsts
+
+
+Lost = tuple[Keys, dict[str, Numbers], str]
+"""A problem, wrong numbers of some steps, and the first step that is wrong."""
+
+
+def slope_of_gates(heads: int) -> Lost:
+    """d_net_gate without σ′, which is d_gate."""
+    problem = drawn("gate", {"heads": heads, "by_head": False}, 9) | {"gradient": "sum"}
+    context = Student(Habit(4)).work(problem)["context"]
+    d_gated = np.split(np.ones((3, 2 * heads)) @ np.transpose(problem["W_o"]), heads, axis=1)
+    return problem, {"d_net_gate": d_gated * np.array(context)}, "d_net_gate"
+
+
+def sign_of_lambda(heads: int) -> Lost:
+    form = {"heads": heads, "learned": False, "normed": False}
+    problem = drawn("differential", form, 9) | {"gradient": "sum"}
+    values = np.array(Student(Habit(4)).work(problem)["V"])
+    d_context = np.split(np.ones((3, 3)) @ np.transpose(problem["W_o"]), heads, axis=1)
+    d_weights = np.array(d_context) @ values.swapaxes(1, 2)
+    factor = problem["differential"]["lambda"][0]
+    return problem, {"d_weights_2": factor * d_weights}, "d_weights_2"
+
+
+def rescaling_of_tiles(heads: int) -> Lost:
+    problem = drawn("tiles", {"tiles": 2, "blocked": False}, heads) | {"gradient": "sum"}
+    sums = np.array(Student(Habit(4)).work(problem)["l_2"])
+    d_last = np.repeat(1 / sums, 2, axis=-1)
+    return problem, {"d_O_2": d_last, "d_O_1": d_last}, "d_O_1"
+
+
+BACKWARD = {
+    "gate_slope_forgotten": slope_of_gates,
+    "minus_of_lambda_lost": sign_of_lambda,
+    "tile_derivative_not_rescaled": rescaling_of_tiles,
+}
+
+
+@pytest.mark.parametrize("heads", [1, 2])
+@pytest.mark.parametrize("id_", BACKWARD)
+def test_a_mistake_on_the_way_back_is_named(id_: str, heads: int) -> None:
+    problem, numbers, first = BACKWARD[id_](heads)
+    key, student = AnswerKey(attncli.Problem(**problem)), Student(Habit(4))
+    student.steps = numbers
+    truth = Truth(mistake=id_, step=first)
+    report = check(key, answers_of(key, student, [*numbers]), truth)
+    assert not faults(report, truth)
+
+
+@pytest.mark.parametrize(
+    ("way", "wrong"), [(0, ["gated"]), (1, ["activated", "gated"]), (2, ["hidden", "value"])]
+)
+def test_a_gate_is_exchanged_in_one_place(way: int, wrong: list[str]) -> None:
+    """What comes after the product, what is activated, or the matrices, is not wrong once more."""
+    problem = drawn("blocks", FORMS["blocks"][4], 0)
+    student = Student(Habit(4), id_ := "gate_and_value_exchanged", way)
+    key, names = AnswerKey(attncli.Problem(**problem)), [*student.work(problem)]
+    report = check(key, answers_of(key, student, names), Truth(mistake=id_, step=wrong[0]))
+    assert {name: found.id for name, found in report.findings.items()} == dict.fromkeys(wrong, id_)
+
+
+@pytest.mark.parametrize(
+    ("id_", "step", "message"),
+    [
+        ("bias_missing", "normed_1", "The shift was not added."),
+        (
+            *("softmax_over_queries", "probabilities"),
+            "The softmax was taken over the wrong axis: the probabilities of each word sum to 1.",
+        ),
+    ],
+)
+def test_messages_are_in_the_words_of_a_block(id_: str, step: str, message: str) -> None:
+    problem = drawn("blocks", FORMS["blocks"][0], 0)
+    key, student = AnswerKey(attncli.Problem(**problem)), Student(Habit(4), id_)
+    names = [*student.work(problem)]
+    report = check(key, answers_of(key, student, names), Truth(mistake=id_, step=step))
+    assert report.findings[step].message == message
+
+
+@pytest.mark.parametrize("id_", ["variance_of_a_sample", "residual_forgotten", "gain_forgotten"])
+def test_what_follows_a_mistake_in_a_half_of_a_layer_is_not_wrong(id_: str) -> None:
+    problem = drawn("blocks", FORMS["blocks"][1], 3)
+    key, student = AnswerKey(attncli.Problem(**problem)), Student(Habit(4), id_, at=[(1, 1)])
+    report = key.check(answers_of(key, student, [*student.work(problem)]))
+    assert report.wrong_steps == [report.first_wrong_step]
+
+
+RIGHT = [(of, form) for of, forms in FORMS.items() for form in forms]
+
+
+@pytest.mark.parametrize(("of", "form"), RIGHT, ids=[f"{of}-{[*x.values()]}" for of, x in RIGHT])
+def test_who_works_right_is_right(of: str, form: Keys) -> None:
+    """With few digits or many, rounded on the way or not; with all steps, some, and the last."""
+    for seed, decimals, is_early in product(range(SEEDS), (2, 3, 4, 6), (False, True)):
+        problem, habit = drawn(of, form, 50 + seed), Habit(decimals, early=is_early)
+        key, student = AnswerKey(attncli.Problem(**problem)), Student(habit)
+        for kind, shown in sheets(of, student.work(problem)).items():
+            truth = Truth(rounding=str(habit))
+            report = check(key, answers_of(key, student, shown), truth) if shown else None
+            assert not report or not faults(report, truth), (report, seed, habit, kind)
+
+
+@pytest.mark.parametrize("form", FORMS["tiles"][2:], ids=str)
+def test_rounded_steps_are_the_student_s(form: Keys) -> None:
+    """With `round: 2`, every step has the numbers of a student who goes on from two decimals."""
+    for seed in range(20):
+        problem = drawn("tiles", form, seed)
+        trace = attncli.compute(attncli.Problem(**problem, round=2))
+        for name, (rows,) in Student(Habit(2, early=True)).work(problem).items():
+            assert trace[name].value.tolist() == rows, (seed, name)
