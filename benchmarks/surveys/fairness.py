@@ -192,30 +192,31 @@ def judged(
     line: dict[str, Any] = {"problem": key.problem.written, "answers": answers}
     try:
         report = key.check(submission_of(answers, "student"))
-        verdict = report.verdict
     except InputError:
-        verdict = "refused"
-    if submission.verdicts or verdict == "refused":
-        return ["misjudged"] * (verdict not in submission.verdicts), line
+        return ["misjudged"] * ("refused" not in submission.verdicts), line
+    amiss = submission.amiss
+    right = submission.verdicts or (("wrong",) if amiss else ("correct",))
+    seen = ["misjudged"] * (report.verdict not in right)
+    if submission.verdicts and not amiss:
+        return seen, line
     truth = truth_of(submission, way)
+    line["truth"] = vars(truth)
     untrue = faults(report, truth)
-    is_sure = truth.rounding or submission.units > SURE
+    is_sure = not amiss or submission.verdicts or submission.units > SURE
     if is_sure and not untrue and judging.kept is not None:
         judging.check(key, answers, truth)
-    line["truth"] = vars(truth)
-    if truth.rounding:
-        return ["misjudged"] * (verdict != "correct"), line
+    if not amiss:
+        return seen, line
     blamed = blamed_steps(submission, report)
-    is_cause = any(report.findings[s].is_cause for s in submission.amiss if s in report.findings)
+    is_cause = any(report.findings[step].is_cause for step in amiss if step in report.findings)
     things = {
-        "misjudged": verdict == "correct",
-        "not where it is": verdict != "correct" and bool(untrue) and submission.units > SURE,
-        "later steps blamed": bool(blamed - {*submission.amiss}),
-        "right cells blamed": bool(blamed & {*submission.amiss}),
+        "not where it is": bool(untrue) and not seen and submission.units > SURE,
+        "later steps blamed": bool(blamed - {*amiss}),
+        "right cells blamed": bool(blamed & {*amiss}),
         "paid": report.total > submission.most and not is_cause,
         "unpaid": bool(submission.mistake and report.unearned),
     }
-    return [thing for thing, is_so in things.items() if is_so], line
+    return seen + [thing for thing, is_so in things.items() if is_so], line
 
 
 def blamed_steps(submission: Submission, report: Report) -> set[str]:
