@@ -92,6 +92,11 @@ def plain(value: Any) -> Any:
     return [plain(part) for part in value] if isinstance(value, tuple) else value
 
 
+def is_harmless(said: str) -> bool:
+    """Return whether a message has no control characters; joiners and blanks may stay in it."""
+    return all(sign.isprintable() or sign in "\n\u200c\u200d\u3000\xa0\u202f" for sign in said)
+
+
 def _csv(cells: Cells, delimiter: str) -> str:
     file = io.StringIO()
     csv.writer(file, delimiter=delimiter, lineterminator="\n").writerows(cells)

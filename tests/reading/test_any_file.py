@@ -19,9 +19,8 @@ from hypothesis import strategies as st
 import attncli
 from attncli.core.errors import InputError
 from tests.conftest import DATA, SAMPLE_FILES, SAMPLES, in_process, made_files, table
-from tests.reading.forms import npy, npz
+from tests.reading.forms import is_harmless, npy, npz
 
-HARMLESS = "\n\u200c\u200d\u3000\xa0\u202f"  # joiners and blanks, which `visible` leaves
 SOON = 5.0
 """Seconds of processor time; one file takes a hundredth of them, but a processor may be slow."""
 
@@ -124,7 +123,7 @@ def assert_read_or_refused(data: bytes, path: Path) -> None:
             assert attncli.load_all(path)
         except InputError as error:
             said = str(error) or "\0"
-    assert all(c.isprintable() or c in HARMLESS for c in said), said
+    assert is_harmless(said), said
 
 
 @pytest.mark.parametrize("examples", [80, pytest.param(2000, marks=pytest.mark.whole)])

@@ -40,10 +40,9 @@ def typed(raw: Any, in_list: bool = False) -> Any:
         return None
     if raw in ("true", "True", "TRUE", "false", "False", "FALSE"):
         return raw.lower() == "true"
-    if (WHOLE.fullmatch(raw) or DECIMAL.fullmatch(raw)) and np.isfinite(_float(raw)):
-        return (
-            int(raw, 0 if raw[:2] in ("0x", "0o") else 10) if WHOLE.fullmatch(raw) else _float(raw)
-        )
+    is_whole = WHOLE.fullmatch(raw) is not None
+    if (is_whole or DECIMAL.fullmatch(raw)) and np.isfinite(_float(raw)):
+        return int(raw, 0 if raw[:2] in ("0x", "0o") else 10) if is_whole else _float(raw)
     return raw
 
 

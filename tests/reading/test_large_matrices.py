@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -154,15 +154,6 @@ def test_a_matrix_file_of_a_problem_is_an_array_and_one_of_answers_is_not(tmp_pa
     assert sheet.matrices["scores"][0] == ["0.5", "-1", "2e3"]
 
 
-def held(work: Callable[[], object]) -> int:
-    """Return how many bytes some work takes at most beyond what is there before."""
-    tracemalloc.start()
-    work()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak
-
-
 def test_looking_at_a_large_table_takes_no_memory_of_its_size() -> None:
     """Its rows are summed, and its style is found, some at a time, with the same result."""
     array = np.exp(np.random.default_rng(0).normal(0, 9, (1, 2, 1500, 700)))
@@ -176,4 +167,8 @@ def test_looking_at_a_large_table_takes_no_memory_of_its_size() -> None:
     array[0, 1, -1, -1] = 0.125
     assert style_of(array[..., -1:])(0.5) == "0.500"
     for work in (lambda: floats.total(array, -1), lambda: style_of(array)):
-        assert held(work) < array.nbytes / 2
+        tracemalloc.start()
+        work()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < array.nbytes / 2

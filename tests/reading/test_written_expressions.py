@@ -28,9 +28,9 @@ from attncli.core.formulas.tree import Fraction as Quotient
 from attncli.core.numbers.parser import NumberError, parse
 from attncli.core.numbers.written import NumberAsWritten, evaluate, value_of
 from tests.conftest import cases
+from tests.reading.forms import is_harmless
 
 QUICK = settings(deadline=None, max_examples=80, derandomize=True, database=None)
-HARMLESS = "\u200c\u200d\u3000\xa0\u202f"  # joiners and blanks, which `visible` leaves
 SIZES = ("d_k", "d_v", "d_model", "n", "m")
 
 
@@ -180,7 +180,8 @@ def test_any_text_is_a_number_or_a_number_error(text: str) -> None:
         assert not math.isnan(value_of(text))
     except NumberError as error:
         said = str(error)
-    assert all(c.isprintable() or c in HARMLESS for c in said)
+    assert is_harmless(said)
+    assert "\n" not in said
 
 
 @pytest.mark.parametrize("written", ["1/3", "sqrt(3)", "-1/2", "2^0.5"])

@@ -18,7 +18,7 @@ from attncli.reading.yaml_values import _without_lists, documents_until, place_o
 from tests.conftest import SAMPLE_FILES, cases, table
 from tests.reading.forms import documents_in, refusal_of
 
-QUICK = settings(deadline=None, max_examples=40, derandomize=True, database=None)
+QUICK = settings(deadline=None, max_examples=25, derandomize=True, database=None)
 
 
 def test_keys_without_a_value_are_reported_together(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def by_events(text: str, patch: pytest.MonkeyPatch) -> tuple[list[Any], str]:
     return values, str(error)
 
 
-@settings(QUICK, max_examples=80)
+@settings(QUICK, max_examples=60)
 @given(st.lists(ENTRIES, max_size=4), st.sampled_from(["", "---\n", "# c\n", "\n", "--- \n\n"]))
 def test_lists_of_numbers_are_read_as_the_parser_reads_them(
     entries: list[tuple[str, str, str]], start: str
