@@ -33,7 +33,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.checking.check import Report
+from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judging.judged_steps import STATUSES, Finding, Judged
 from tests.conftest import SAMPLES, table
 from tests.support.console import is_as_written
@@ -70,22 +70,22 @@ def marks(judged: Judged) -> str:
     return " ".join("".join([*MARKS][code] for code in row) for row in rows)
 
 
-def report_of(case: Mapping[str, Any], answers: Mapping[str, Any]) -> Report:
-    if dtype := case.get("floats"):
-        answers = {name: np.array(rows, dtype) for name, rows in answers.items()}
-    problem = problem_of(case["problem"], case.get("with"))
-    return attncli.check(problem, answers, case.get("strict", False), case.get("marking"))
-
-
 def assert_judged(case: Mapping[str, Any]) -> Report:
     """Judge the submission of a row, and assert that the report says what the row demands."""
-    answers = case["answers"]
-    report = report_of(case, answers)
+    problem, answers = problem_of(case["problem"], case.get("with")), case["answers"]
+    key = AnswerKey(problem.marked(case["marking"]) if "marking" in case else problem)
+
+    def report_on(matrices: Mapping[str, Any]) -> Report:
+        if dtype := case.get("floats"):
+            matrices = {name: np.array(rows, dtype) for name, rows in matrices.items()}
+        return key.check(matrices, case.get("strict", False))
+
+    report = report_on(answers)
     assert_says(report, case)
     if report.verdict == "correct":
         for name in answers.keys() - dict(report.skipped):
             other = answers | {name: _with_other_numbers(answers[name])}
-            assert report_of(case, other).verdict != "correct", f"correct as well: {other}"
+            assert report_on(other).verdict != "correct", f"correct as well: {other}"
     return report
 
 

@@ -150,7 +150,7 @@ NAMES = st.lists(st.sampled_from(PIECES), min_size=1, max_size=6).map("".join)
 
 
 @pytest.mark.parametrize("sample", ["i_am_good.yaml", "heads_cut.yaml", "integers_columns.yaml"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(word=st.one_of(NAMES, st.builds("scores[{}{}".format, NAMES, NAMES)))
 @example(word="scores[1, 2]")
 @example(word="scores[0, 2]")

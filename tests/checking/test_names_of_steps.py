@@ -59,7 +59,6 @@ def test_a_word_means_the_same_cells_to_explain_and_to_check(
     value = found.step.value[found.at]
     report = key.check({word: value.tolist()})
     assert (report.verdict, report.steps[step].status) == ("correct", "correct")
-    assert key.check({word: (value + 1).tolist()}).verdict in ("wrong", "incomplete")
 
 
 def test_no_alias_is_the_name_of_another_step() -> None:

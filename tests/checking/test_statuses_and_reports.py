@@ -93,9 +93,11 @@ def test_every_digit_of_a_float_that_was_rounded_by_hand(form: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "number", ["95" + "1" * 306, "1.62e-309", "-inf", "1e308", "-1e308", "1e-320", "0." + "3" * 400]
+    "number",
+    ["95" + "1" * 306, "1.62e-309", "-inf", "1e308", "-1e308", "1e-320", "0." + "3" * 400],
+    ids=lambda number: number[:10],
 )
-@pytest.mark.parametrize("step", ["K", "scores", "exp", "sum", "weights", "output"])
+@pytest.mark.parametrize("step", ["K", "exp", "sum", "weights"])
 def test_numbers_at_the_ends_of_what_floats_hold(step: str, number: str) -> None:
     """NumPy's warnings are errors here."""
     key = AnswerKey(problem_of("good", {"W_k": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}))
