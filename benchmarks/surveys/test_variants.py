@@ -32,8 +32,6 @@ from benchmarks.surveys.judging import check
 from benchmarks.surveys.test_mistakes import CASES, NETWORKS, OF_NETWORKS, first_other
 from tests.support.truth import Truth, faults
 
-EVERY_DIGIT = Habit(17)
-
 OTHERS = 6
 """Number of other problems of a form that tell whether a mistake can be made in it at all."""
 
@@ -42,6 +40,7 @@ MOST_UNNAMED = 0.02
 
 UNWORKABLE = (ImpossibleError, ArithmeticError, LookupError, ValueError)
 SHAPES = ("wrong_shape", "transposed", "all_the_same")
+EXACT = Habit(17)
 
 
 class Network:
@@ -56,35 +55,27 @@ class Network:
     def problem(self) -> dict[str, Any]:
         return self.keys
 
-    def work(self, wrong: Wrong = RIGHT, habit: Habit = EVERY_DIGIT) -> dict[str, Numbers]:
+    def work(self, wrong: Wrong = RIGHT, habit: Habit = EXACT) -> dict[str, Numbers]:
         """Return the numbers of every step; way 0 makes a mistake at all times."""
-        times = (wrong.way,) if wrong.way else (*self.times,)
-        return work_network(self.keys, wrong.id, times, habit)
+        return work_network(
+            self.keys, wrong.id, (wrong.way,) if wrong.way else (*self.times,), habit
+        )
 
     def sheet(self, known: Known, habit: Habit, steps: list[str]) -> dict[str, Any]:
-        return {name: habit.texts(known[name]) for name in steps if name in known}
+        return {name: habit.texts(known[name]) for name in steps}
 
 
 Exercise = Paper | Network
-
-
-def mistakes_of(one: Exercise) -> list[Wrong]:
-    """Return what the students of the other surveys do in such a problem."""
-    if isinstance(one, Network):
-        return [Wrong(id_, way=time) for id_ in OF_NETWORKS for time in (0, *one.times)]
-    done = dict.fromkeys(case.wrong(id_) for id_, cases in CASES.items() for case in cases)
-    return [wrong for wrong in done if wrong.at in one.steps]
 
 
 def an_exercise(rng: np.random.Generator) -> Exercise:
     """Draw a problem of any kind that can be worked by hand."""
     cases = [case for cases in CASES.values() for case in cases]
     while True:
-        case = cases[rng.integers(len(cases))]
-        is_network = rng.random() < 1 / 8
+        case, is_network = cases[rng.integers(len(cases))], rng.random() < 1 / 8
         network = draw_network(rng, *NETWORKS[rng.integers(len(NETWORKS))])
         paper = draw(rng, str(rng.choice(case.sorts)), **case.wish)
-        one: Exercise = Network(network) if is_network else paper
+        one = Network(network) if is_network else paper
         with suppress(ImpossibleError):
             one.work()
             return one
@@ -105,8 +96,11 @@ def possible(one: Exercise, given: attncli.Problem, trace: attncli.Trace) -> Ite
     drawing = Drawing(given)
     draws = (drawing.draw(Random(number)) for number in range(OTHERS))
     likes = [one, *(like(one, drawing.problem(drawn)) for drawn in draws)]
-    for wrong in mistakes_of(one):
-        places = [trace[wrong.at]] if wrong.at else list(trace)
+    done = [case.wrong(id_) for id_, cases in CASES.items() for case in cases if case.head is None]
+    if isinstance(one, Network):
+        done = [Wrong(id_, way=time) for id_ in OF_NETWORKS for time in (0, *one.times)]
+    for wrong in dict.fromkeys(done):
+        places = [step for step in trace if wrong.at in ("", step.name)]
         is_known = any(True for step in places for _ in MISTAKES[wrong.id].changes(step, trace))
         # Weights cannot sum to 1 over the only query of pooling.
         is_vain = wrong.id == "softmax_over_queries" and given.kind == "pooling"
@@ -126,30 +120,6 @@ def is_close(one: Numbers, other: Numbers, tolerance: float) -> bool:
     return one.shape == other.shape and np.allclose(one, other, atol=tolerance)
 
 
-def handed_in(
-    one: Exercise, variant: Variant, wrong: Wrong
-) -> Iterator[tuple[Habit, dict[str, Any], Known]]:
-    """Yield a mistake with all steps, by two ways of rounding, and in what is asked alone."""
-    decimals = variant.problem.marking.decimals or 2
-    every, asked = list(variant.trace.steps), list(variant.form.asked)
-    ways = [(Habit(decimals), every), (Habit(decimals, early=True), every)]
-    for habit, wanted in ways + ([(Habit(decimals), asked)] if asked != every else []):
-        with suppress(*UNWORKABLE):
-            known, right = one.work(wrong, habit), one.work()
-            is_finite = not any(np.isnan(x).any() or (x == np.inf).any() for x in known.values())
-            if is_finite and not any(name in right and name not in known for name in wanted):
-                steps = [name for name in wanted if name in known]
-                yield habit, one.sheet(known, habit, steps), known
-
-
-def is_said(variant: Variant, wrong: Wrong) -> bool:
-    """Return whether the summary says that a mistake does not show in a step."""
-    reason = variant.form.unseen.get(wrong.id, "")
-    start = "not always in "
-    steps = reason.removeprefix(start).split(", ")
-    return wrong.at in steps if start in reason else bool(reason)
-
-
 def is_same(one: Exercise, id_: str, known: Known, first: str) -> bool:
     """Return whether another mistake, made there or before, gives the same numbers in a step."""
     for step, way in product(list(known)[: list(known).index(first) + 1], range(4)):
@@ -159,38 +129,48 @@ def is_same(one: Exercise, id_: str, known: Known, first: str) -> bool:
     return False
 
 
+def is_said(variant: Variant, wrong: Wrong) -> bool:
+    """Return whether the summary says that a mistake does not show in a step."""
+    reason, start = variant.form.unseen.get(wrong.id, ""), "not always in "
+    return wrong.at in reason.removeprefix(start).split(", ") if start in reason else reason != ""
+
+
 @pytest.mark.parametrize("number", [0, 1, 12])
 def test_students_who_make_mistakes_in_variants_are_told(number: int) -> None:
+    """All steps are handed in, in two ways of rounding, and what is asked alone."""
     rng = np.random.default_rng([3, number])
     one = an_exercise(rng)
     given = attncli.Problem(**one.problem())
     steps = list(attncli.compute(given).steps)
-    weights = [name for name in steps if name.startswith("weights")]
-    ways = [[], [*weights, steps[-1]]]
+    ways = [[], [name for name in steps if name.startswith("weights") or name == steps[-1]]]
     if given.kind not in ("co_attention", "recurrent"):
         ways.append(steps[-1:])
     ask, decimals = ways[rng.integers(len(ways))], int(rng.choice([2, 3]))
     (variant,) = attncli.vary(given, 1, int(rng.integers(1000)), ask=ask, decimals=decimals)
     assert variant.is_fair, (one.problem(), ask, decimals)
-    own, key = like(one, variant.problem), AnswerKey(variant.problem)
+    own, key, late = like(one, variant.problem), AnswerKey(variant.problem), Habit(decimals)
     named: Counter[bool] = Counter()
-    for wrong in possible(one, given, variant.trace):
-        for habit, sheet, known in handed_in(own, variant, wrong):
-            about = f"{wrong}, {habit}: {own.problem()} {sheet}"
-            report, right = key.check(submission_of(sheet, "student")), own.work(habit=habit)
-            if not report.wrong_steps:
-                assert is_said(variant, wrong), about
-                continue
-            found = {f.id for one in report.findings.values() for f in (one, *one.also)}
-            first = first_other(known, right, sheet)
-            also = [n for n in found if n in SHAPES or is_same(own, n, known, first)]
-            is_named = wrong.id in found or also != []
-            # No step that is not asked is the first wrong one by its shape.
-            named[is_named] += 1
-            if is_named and (
-                first in variant.form.asked or known[first].shape == right[first].shape
-            ):
-                truth = Truth(mistake=wrong.id, step=first, also=tuple(also))
-                assert faults(check(key, sheet, truth), truth) == [], about
+    sheets = [(late, steps), (Habit(decimals, early=True), steps)] + [(late, ask)] * bool(ask)
+    for wrong, (habit, wanted) in product(possible(one, given, variant.trace), sheets):
+        try:
+            known, right = own.work(wrong, habit), own.work(habit=habit)
+        except UNWORKABLE:
+            continue
+        sheet = own.sheet(known, habit, [name for name in wanted if name in known])
+        about = f"{wrong}, {habit}: {own.problem()} {sheet}"
+        report = key.check(submission_of(sheet, "student"))
+        if not report.wrong_steps:
+            assert is_said(variant, wrong), about
+            continue
+        found = {f.id for finding in report.findings.values() for f in (finding, *finding.also)}
+        first = first_other(known, right, sheet)
+        also = tuple(n for n in found if n in SHAPES or is_same(own, n, known, first))
+        is_named = wrong.id in found or also != ()
+        named[is_named] += 1
+        # A step that is not asked counts where others follow from it, and none does from its shape.
+        counts = first in variant.form.asked or known[first].shape == right[first].shape
+        if is_named and counts:
+            truth = Truth(mistake=wrong.id, step=first, also=also)
+            assert faults(check(key, sheet, truth), truth) == [], about
     assert named[True] > 20
     assert named[False] <= MOST_UNNAMED * named[True]
