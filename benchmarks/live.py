@@ -10,6 +10,7 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -40,11 +41,10 @@ return d.querySelectorAll("td[data-c]").length;
 
 def page(tokens: int, features: int, heads: int, full: bool) -> str:
     numbers = np.random.default_rng(0)
-    square = (features, features)
-    w_q, w_k, w_v = (numbers.normal(size=square).round(2) for _ in range(3))
-    inputs = numbers.normal(size=(tokens, features)).round(2)
-    problem = attncli.Problem(X=inputs, heads=heads, W_q=w_q, W_k=w_k, W_v=w_v)
-    return attncli.render(attncli.compute(problem), "html", live=True, full=full)
+    rows = {"W_q": features, "W_k": features, "W_v": features, "X": tokens}
+    keys = {key: numbers.normal(size=(count, features)).round(2) for key, count in rows.items()}
+    trace = attncli.compute(attncli.Problem(**keys, heads=heads))
+    return attncli.render(trace, "html", live=True, full=full)
 
 
 def seconds(text: str, count: int) -> tuple[float, int]:
@@ -57,13 +57,11 @@ def seconds(text: str, count: int) -> tuple[float, int]:
 
 def main() -> None:
     print("milliseconds of a change, and at most; numbers on the page")
-    for name, tokens, features, heads, most in CASES:
-        for full in (False, True):
-            text = page(tokens, features, heads, full)
-            rounds = [(seconds(text, FEW), seconds(text, MANY)) for _ in range(3)]
-            each = statistics.median((many - few) / (MANY - FEW) for (few, _), (many, _) in rounds)
-            cells = rounds[0][0][1]
-            print(f"{name:32}{'whole' * full:6}{1000 * each:6.1f} {most:6} {cells:8,}")
+    for (name, tokens, features, heads, most), full in product(CASES, (False, True)):
+        text = page(tokens, features, heads, full)
+        rounds = [(seconds(text, FEW), seconds(text, MANY)) for _ in range(3)]
+        each = statistics.median((many - few) / (MANY - FEW) for (few, _), (many, _) in rounds)
+        print(f"{name:32}{'whole' * full:6}{1000 * each:6.1f} {most:6} {rounds[0][0][1]:8,}")
 
 
 if __name__ == "__main__":

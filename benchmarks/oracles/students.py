@@ -152,8 +152,6 @@ class Paper:
             return len(self.keys["W"]) if "W" in self.keys else self.keys["X"].shape[-1]
         if self.kind == "co_attention":
             return int(self.keys["memory"].shape[-1])
-        if "W_k" in self.keys and self.keys["W_k"].ndim == 3:
-            return int(self.keys["W_k"].shape[-1])
         source = "memory" if self.kind == "cross" else "X"
         return int(self.keys.get("W_k", self.keys[source]).shape[-1]) // self.kv_heads
 
@@ -188,10 +186,7 @@ class Paper:
                 continue
             numbers = self.step(name, known, second if second.at == name else wrong)
             size = np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0)
-            largest = UNWRITABLE
-            if wrong.id == "divided_by_others" and name.startswith("weights"):
-                largest = 100  # nobody goes on with a number that is so large beside the others
-            need((size <= largest or any_size) and not np.isnan(numbers).any())
+            need((size <= UNWRITABLE or any_size) and not np.isnan(numbers).any())
             if habit is not None and habit.early:
                 exact, numbers = numbers, habit.rounded(numbers)
                 if name.startswith("exp"):  # nobody goes on from exponentials that are all 0
@@ -246,7 +241,7 @@ class Paper:
         if used in self.keys:
             made = product(made, self.keys[used], wrong)
         made = with_bias(made, self.keys.get(f"b_{letter}"), wrong)
-        return made if made.ndim == 3 else cut(made, heads, wrong.id)
+        return cut(made, heads, wrong.id)
 
     _k = _v = _q
 

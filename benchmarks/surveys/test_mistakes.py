@@ -77,8 +77,7 @@ def cases_in(table: str) -> dict[str, list[Case]]:
 
 CASES = cases_in("cases")
 OTHER_SHAPES = cases_in("other_shapes")
-OF_NETWORKS = ("state_instead_of_context", "previous_state_as_query", "start_state_left_out")
-"""The mistakes that only a recurrent network shows."""
+NETWORKS = TABLES["networks"]
 
 
 # ---- what must be called wrong
@@ -102,12 +101,7 @@ def spread(
 ) -> tuple[Numbers, Numbers]:
     """Return the numbers of a step, and how uncertain the numbers given before it leave them.
 
-    Args:
-        paper: the problem.
-        at: the step.
-        given: the numbers of the steps that were handed in before it.
-        habit: how they were rounded.
-        wrong: what is done wrong.
+    These are of the steps that were handed in, as they were rounded by a habit.
     """
     known: dict[str, Numbers] = {}
     unsure: dict[str, Numbers] = {}
@@ -151,6 +145,9 @@ class Work(NamedTuple):
     habit: Habit
     own: dict[str, Numbers]
     steps: list[str]
+
+    def __str__(self) -> str:
+        return f"{self.habit}: {self.paper.problem()} {self.sheet}"
 
     def before(self, at: str) -> dict[str, Numbers]:
         """Return what was handed in before a step."""
@@ -247,14 +244,6 @@ def shown(id_: str, case: Case, habit: Habit, drawn: Iterator[Paper]) -> Iterato
                 yield work
 
 
-def cells_on_paper(
-    key: AnswerKey, paper: Paper, at: str, chosen: Numbers
-) -> tuple[tuple[int, ...], ...]:
-    """Return the places of some cells of a step as it stands on paper."""
-    layout = paper.on_paper(chosen).reshape(key.trace[at].value.shape)
-    return tuple(map(tuple, np.argwhere(layout).tolist()))
-
-
 def codes_of(report: Report, at: str) -> Numbers:
     """Return the statuses of a step's cells in the student's layout."""
     return np.array(report.steps[at].codes[0])
@@ -264,6 +253,24 @@ def named_in(report: Report, at: str) -> list[str]:
     """Return what is named in a step, first and as other mistakes."""
     finding = report.findings.get(at)
     return [finding.id, *(other.id for other in finding.also)] if finding else []
+
+
+def judged(work: Work, at: str, must: Numbers, mistake: str = "", *also: str) -> Report:
+    """Let the program judge a submission of which a step has the first wrong cells."""
+    key = key_of(work.paper)
+    layout = work.paper.on_paper(must).reshape(key.trace[at].value.shape)
+    cells = tuple(map(tuple, np.argwhere(layout).tolist()))
+    truth = Truth(mistake=mistake, step=at, cells=cells, also=also)
+    report = check(key, work.sheet, truth)
+    assert faults(report, truth) == [], f"{truth}, {report.findings}: {work}"
+    return report
+
+
+def only_reproduced(work: Work, report: Report, at: str) -> None:
+    """Assert that each mistake that is named in a step gives its numbers."""
+    is_wrong = codes_of(report, at) == WRONG
+    for name in named_in(report, at):
+        assert name not in MISTAKES or work.is_reproduced(name, at, is_wrong), f"{name}: {work}"
 
 
 def examined(work: Work, id_: str, at: str, may_be: Sequence[str] = ()) -> Report:
@@ -278,17 +285,11 @@ def examined(work: Work, id_: str, at: str, may_be: Sequence[str] = ()) -> Repor
         also.append("all_the_same")  # whoever wrote one number everywhere may not have calculated
     # A right number is right by chance, too, and one that was rounded in steps that are not shown.
     least = 4 if len(work.steps) == len(work.paper.steps) else 10
-    key, must = key_of(work.paper), clear & (apart(own, work.paper.work()[at]) > least * half)
-    cells = cells_on_paper(key, work.paper, at, must)
-    truth = Truth(mistake=id_, step=at, cells=cells, also=tuple(also))
-    report = check(key, work.sheet, truth)
-    about = f"{truth}, {named_in(report, at)}: {work.habit}, {work.paper.problem()} {work.sheet}"
-    assert faults(report, truth) == [], about
-    is_wrong = codes_of(report, at) == WRONG
-    assert not is_wrong[must_not].any(), about
-    assert 0 < len(named_in(report, at)) <= 2, about
-    for name in named_in(report, at):
-        assert name not in MISTAKES or work.is_reproduced(name, at, is_wrong), f"{name}: {about}"
+    must = clear & (apart(own, work.paper.work()[at]) > least * half)
+    report = judged(work, at, must, id_, *also)
+    assert not (codes_of(report, at) == WRONG)[must_not].any(), (id_, at, str(work))
+    assert 0 < len(named_in(report, at)) <= 2, (report.findings, str(work))
+    only_reproduced(work, report, at)
     return report
 
 
@@ -342,43 +343,32 @@ def test_mistake_that_gives_another_shape_is_named(id_: str) -> None:
             assert {"wrong_shape", "transposed"} & {*named_in(report, case.at)}
 
 
-NETWORKS = [
-    (update, projected, started)
-    for update in ("input_context", "state_input_context")
-    for projected, started in ((False, True), (True, True), (False, False))
-]
-
-LEFT_OUT_OF_NETWORKS = (("h_0",), ("h_0", "scores"), ("h_0", "scores", "weights"))
-"""The steps of a network that are not handed in, in turn."""
-
-
 def first_other(own: Known, right: Known, steps: Iterable[str]) -> str:
     """Return the first step with other numbers than the right ones; "" for none."""
     return next((name for name in steps if not np.array_equal(own[name], right[name])), "")
 
 
-@pytest.mark.parametrize("id_", OF_NETWORKS)
+@pytest.mark.parametrize("id_", NETWORKS["mistakes"])
 def test_mistake_in_a_network_is_named(id_: str) -> None:
     """Where contexts or weights alone are given, too, and numbers are telling."""
     rng = np.random.default_rng(5)
-    judged = 0
-    for turn, drawn in enumerate(NETWORKS):
+    seen = 0
+    for turn, drawn in enumerate(NETWORKS["drawn"]):
         problem, habit = draw_network(rng, *drawn), HABITS[turn % len(HABITS)]
         key, right = AnswerKey(attncli.Problem(**problem)), work_network(problem, "", (), habit)
         for number, times in enumerate([(), (2,), (3,), (1, 2, 3)]):
             own = work_network(problem, id_, times, habit)
-            left_out = LEFT_OUT_OF_NETWORKS[(turn + number) % len(LEFT_OUT_OF_NETWORKS)]
+            left_out = tuple(NETWORKS["left_out"][(turn + number) % 3])
             sheet = {n: habit.texts(a) for n, a in own.items() if not n.startswith(left_out)}
-            truth, first = Truth(rounding=str(habit)), first_other(own, right, sheet)
-            if first:
-                truth = Truth(mistake=id_, step=first)
-                same_shape = own[first].shape == right[first].shape
-                if same_shape and np.abs(own[first] - right[first]).max() < 0.05:
-                    continue  # numbers that are nearly the right ones are not telling
+            first = first_other(own, right, sheet)
+            same_shape = first != "" and own[first].shape == right[first].shape
+            if same_shape and np.abs(own[first] - right[first]).max() < 0.05:
+                continue  # numbers that are nearly the right ones are not telling
+            truth = Truth(mistake=id_, step=first) if first else Truth(rounding=str(habit))
             report = check(key, sheet, truth)
             assert faults(report, truth) == [], (habit, problem, sheet)
-            judged += bool(first)
-    assert judged >= 12
+            seen += bool(first)
+    assert seen >= 12
 
 
 PAIRS = 50

@@ -20,21 +20,11 @@ from attncli.checking.check import AnswerKey, Report
 from benchmarks.oracles.handwriting import HABITS
 from benchmarks.surveys.judging import check
 from benchmarks.surveys.test_correct_answers import worked
-from benchmarks.surveys.test_mistakes import CASES, Work, papers, shown
+from benchmarks.surveys.test_mistakes import CASES, TABLES, Work, papers, shown
 from tests.conftest import SAMPLES
 from tests.support.truth import Truth, faults
 
-COURSES = [
-    {"scores": "a", "weights": "b", "context": "c", "output": "o"},
-    {"scores": "S", "weights": "W", "context": "c", "output": "Z"},
-    {"scores": "e", "weights": "α", "context": "Z", "output": "o"},
-    {"scores": "α", "weights": "A", "output": "O"},
-    {"scaled": "S", "weights": "P", "output": "O"},
-    {"scaled": "e", "weights": "a", "context": "c"},
-    {"masked": "s", "weights": "w", "output": "z"},
-]
-"""What courses call the steps."""
-
+COURSES = TABLES["courses"]
 STEP = re.compile(r"([a-z]+)(_\d+)?")
 
 

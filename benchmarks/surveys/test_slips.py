@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from benchmarks.oracles.handwriting import HABITS, Habit, Numbers
 from benchmarks.oracles.homework import draw
 from benchmarks.oracles.students import ImpossibleError, Paper, need, turned
 from benchmarks.surveys.judging import check
-from benchmarks.surveys.test_mistakes import SORTS, Work, examined, key_of, papers, told
+from benchmarks.surveys.test_mistakes import SORTS, TABLES, Work, examined, key_of, papers, told
 from tests.support.truth import Truth, faults
 
 Random: TypeAlias = np.random.Generator
@@ -146,16 +146,7 @@ SLIPS: dict[str, tuple[Slip, ...]] = {
 }
 """Ways to make each slip."""
 
-MAY_BE: dict[str, tuple[str, ...]] = {
-    "miscopied_number": ("row_slip",),
-    "rows_swapped": ("inputs_with_inputs",),
-    "another_step": ("not_scaled",),
-}
-"""What else may give the same numbers in a small problem, and be named instead."""
-
-ONE_CELL = ("sign_slip", "single_cell_slip", "digits_swapped", "decimal_point_slip")
-STEPS = ("Q", "V", "scores", "scaled", "exp", "weights", "output", "context")
-WISHES: tuple[dict[str, Any], ...] = ({}, {"columns": True}, {"kind": "cross"}, {"biases": True})
+OF_SLIPS = TABLES["slips"]
 
 
 def handed_in(random: Random, paper: Paper, habit: Habit, slip: Slip, step: str) -> Work:
@@ -182,13 +173,13 @@ def test_slip_is_named(slip_id: str, record_property: Callable[[str, object], No
             random = np.random.default_rng([place, *map(ord, slip_id)])
             for habit in HABITS:
                 for i in range(200):
-                    paper = draw(random, sort, **WISHES[i % len(WISHES)])
-                    step = str(random.choice([s for s in STEPS if s in paper.steps]))
+                    paper = draw(random, sort, **OF_SLIPS["wishes"][i % 4])
+                    step = str(random.choice([s for s in OF_SLIPS["steps"] if s in paper.steps]))
                     with suppress(ImpossibleError):
                         work = handed_in(random, paper, habit, make, step)
                         if shows(work, slip_id, step):
                             id_ = named_by_rows(slip_id) if paper.columns else slip_id
-                            report = examined(work, id_, step, MAY_BE.get(slip_id, ()))
+                            report = examined(work, id_, step, OF_SLIPS["may_be"].get(slip_id, ()))
                             assert report.wrong_steps == [step]
                             other = report.findings[step].id
                             named[slip_id if other == id_ else other] += 1
@@ -203,7 +194,7 @@ def shows(work: Work, slip_id: str, step: str) -> bool:
     """Return whether a slip makes enough numbers clearly wrong, and leaves the others right."""
     clear, right = work.clear(step)
     is_all = slip_id == "sign_slip" or bool((clear | right).all())
-    return is_all and bool(clear.sum() >= (1 if slip_id in ONE_CELL else 2))
+    return is_all and bool(clear.sum() >= (1 if slip_id in OF_SLIPS["of_one_cell"] else 2))
 
 
 @pytest.mark.parametrize("sort", SORTS)

@@ -29,7 +29,7 @@ from benchmarks.oracles.recurrent_student import draw_network
 from benchmarks.oracles.recurrent_student import work as work_network
 from benchmarks.oracles.students import RIGHT, ImpossibleError, Known, Paper, Wrong, is_array
 from benchmarks.surveys.judging import check
-from benchmarks.surveys.test_mistakes import CASES, NETWORKS, OF_NETWORKS, first_other
+from benchmarks.surveys.test_mistakes import CASES, NETWORKS, first_other
 from tests.support.truth import Truth, faults
 
 OTHERS = 6
@@ -73,7 +73,7 @@ def an_exercise(rng: np.random.Generator) -> Exercise:
     cases = [case for cases in CASES.values() for case in cases]
     while True:
         case, is_network = cases[rng.integers(len(cases))], rng.random() < 1 / 8
-        network = draw_network(rng, *NETWORKS[rng.integers(len(NETWORKS))])
+        network = draw_network(rng, *NETWORKS["drawn"][rng.integers(6)])
         paper = draw(rng, str(rng.choice(case.sorts)), **case.wish)
         one = Network(network) if is_network else paper
         with suppress(ImpossibleError):
@@ -98,7 +98,7 @@ def possible(one: Exercise, given: attncli.Problem, trace: attncli.Trace) -> Ite
     likes = [one, *(like(one, drawing.problem(drawn)) for drawn in draws)]
     done = [case.wrong(id_) for id_, cases in CASES.items() for case in cases if case.head is None]
     if isinstance(one, Network):
-        done = [Wrong(id_, way=time) for id_ in OF_NETWORKS for time in (0, *one.times)]
+        done = [Wrong(id_, way=time) for id_ in NETWORKS["mistakes"] for time in (0, *one.times)]
     for wrong in dict.fromkeys(done):
         places = [step for step in trace if wrong.at in ("", step.name)]
         is_known = any(True for step in places for _ in MISTAKES[wrong.id].changes(step, trace))
