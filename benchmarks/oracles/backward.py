@@ -7,12 +7,19 @@ after it. Nothing here comes from the program.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from operator import neg
+from typing import Any
 
 from tests.oracles.arithmetic import Hand, Keys, Matrix
 from tests.oracles.lists import each, every, times, transposed
 
 OVER = {"half_squared_error": 2, "mean_squared_error": 9}
 """By what the squared error of nine numbers is divided."""
+
+
+def moved_by(rate: Any, x: Any, derivative: Any) -> Any:
+    return x - rate * derivative
 
 
 def worked_by(hand: Hand, keys: Keys) -> None:
@@ -23,8 +30,9 @@ def worked_by(hand: Hand, keys: Keys) -> None:
     for name, derivative in of_output(hand, keys, steps, given).items():
         rate = hand.own.number(keys["learning_rate"])
         hand.here = f"new_{name}"
-        rate = hand.either(rate, update_sign=lambda r=rate: -r, learning_rate_missing=lambda: 1)
-        moved = each(lambda x, d, r=rate: x - r * d, given[name], derivative)
+        ways: dict[str, Any] = {"update_sign": partial(neg, rate)}
+        rate = hand.either(rate, **ways, learning_rate_missing=lambda: 1)
+        moved = each(partial(moved_by, rate), given[name], derivative)
         hand.write(hand.here, [moved])
 
 
@@ -57,7 +65,8 @@ def total(hand: Hand, name: str, *parts: Matrix) -> Matrix:
 
     def made() -> Matrix:
         kept = [p for way, p in enumerate(parts) if not hand.does("path_forgotten", way)]
-        return each(lambda *numbers: hand.own.total(numbers), *kept)
+        added: Matrix = each(lambda *numbers: hand.own.total(numbers), *kept)
+        return added
 
     return written(hand, name, made)
 

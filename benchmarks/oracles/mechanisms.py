@@ -164,7 +164,9 @@ def network(rng: Random, cell: str, attends: str, reset: str = "") -> Keys:
     keys |= {name: part(rng, *shape, low=-8, high=8, over=8) for name, shape in sizes.items()}
     for name in ("encoder", "decoder"):
         letters = "WUC" if (name, attends) == ("decoder", "before") else "WU"
-        shapes = [(f"{x}{gate}", (2, 2)) for gate in GATES[cell] for x in letters]
+        shapes: list[tuple[str, tuple[int, ...]]] = [
+            (f"{x}{gate}", (2, 2)) for gate in GATES[cell] for x in letters
+        ]
         shapes += [(f"b{gate}", (2,)) for gate in GATES[cell]]
         keys[name] = {x: part(rng, *shape, low=-8, high=8, over=8) for x, shape in shapes}
     return keys
@@ -185,7 +187,7 @@ def blocks(rng: Random, count: int, is_gated: bool, **more: Any) -> Keys:
     """A language model whose numbers are neither large nor near 0."""
     d, inner, layers = 4, 3, list[Keys]()
     for _ in range(count):
-        shapes = {f"W_{letter}": (d, d) for letter in "qkvo"}
+        shapes: dict[str, tuple[int, ...]] = {f"W_{letter}": (d, d) for letter in "qkvo"}
         shapes |= {"W_1": (d, inner), "W_2": (inner, d), "b_1": (inner,), "b_2": (d,)}
         shapes |= {"W_3": (d, inner), "b_3": (inner,)} if is_gated else {}
         most = {name: 2 if name[0] == "b" else 4 for name in shapes}

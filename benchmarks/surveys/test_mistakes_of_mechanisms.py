@@ -235,7 +235,7 @@ def test_a_mistake_is_named(case: Case) -> None:
     assert case.at in firsts
 
 
-Lost = tuple[Keys, dict[str, Numbers], str]
+Lost = tuple[Keys, dict[str, Any], str]
 """A problem, wrong numbers of some steps, and the first step that is wrong."""
 
 
@@ -250,7 +250,7 @@ def slope_of_gates(heads: int) -> Lost:
 def sign_of_lambda(heads: int) -> Lost:
     form = {"heads": heads, "learned": False, "normed": False}
     problem = drawn("differential", form, 9) | {"gradient": "sum"}
-    values = np.array(Student(Habit(4)).work(problem)["V"])
+    values: Any = np.array(Student(Habit(4)).work(problem)["V"])
     d_context = np.split(np.ones((3, 3)) @ np.transpose(problem["W_o"]), heads, axis=1)
     d_weights = np.array(d_context) @ values.swapaxes(1, 2)
     factor = problem["differential"]["lambda"][0]
@@ -259,7 +259,7 @@ def sign_of_lambda(heads: int) -> Lost:
 
 def rescaling_of_tiles(heads: int) -> Lost:
     problem = drawn("tiles", {"tiles": 2, "blocked": False}, heads) | {"gradient": "sum"}
-    sums = np.array(Student(Habit(4)).work(problem)["l_2"])
+    sums: Any = np.array(Student(Habit(4)).work(problem)["l_2"])
     d_last = np.repeat(1 / sums, 2, axis=-1)
     return problem, {"d_O_2": d_last, "d_O_1": d_last}, "d_O_1"
 
