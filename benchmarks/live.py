@@ -12,6 +12,7 @@ import tempfile
 import time
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,9 @@ return d.querySelectorAll("td[data-c]").length;
 def page(tokens: int, features: int, heads: int, full: bool) -> str:
     numbers = np.random.default_rng(0)
     rows = {"W_q": features, "W_k": features, "W_v": features, "X": tokens}
-    keys = {key: numbers.normal(size=(count, features)).round(2) for key, count in rows.items()}
+    keys: dict[str, Any] = {
+        key: numbers.normal(size=(count, features)).round(2) for key, count in rows.items()
+    }
     trace = attncli.compute(attncli.Problem(**keys, heads=heads))
     return attncli.render(trace, "html", live=True, full=full)
 
