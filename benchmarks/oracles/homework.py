@@ -16,9 +16,10 @@ def draw(rng: np.random.Generator, sort: str, **wish: Any) -> Paper:
     Args:
         rng: where numbers come from.
         sort: "integers", "decimals" or "heads".
-        wish: what it must have: square (n = d_k, or "all": the input is as wide, too), score, mask,
-            kind, bias, biases, w_o, scale, softcap, normalize, heads, kv_heads, columns,
-            width_as_keys, no_projections, output_activation, positive (no number below 0).
+        wish: what it must have: square (n = d_k, or "all": the input is as wide, too), score, mask
+            (as the program takes it, or "matrix", "lengths"), kind, bias, biases, w_o, scale,
+            softcap, normalize, heads, kv_heads, columns, width_as_keys, no_projections,
+            output_activation, positive (no number below 0).
     """
     return Paper(Drawing(rng, sort, wish).keys(), bool(wish.get("columns")))
 
@@ -129,15 +130,9 @@ class Drawing:
         bias = self.wish.get("biases") and "v" in parameters[name]
         return {"name": name, **parameters[name]} | ({"b": self.matrix(hidden)} if bias else {})
 
-    def _mask(self, form: str) -> Any:
+    def _mask(self, form: Any) -> Any:
         keep = (self.rng.random((self.n, self.m)) < 0.6).astype(float)
         keep[:, 0], keep[0, -1] = 1, 0
-        forms: dict[str, Any] = {
-            "matrix": keep,
-            "window": {"window": [1, 0]},
-            "sliding": {"causal": True, "window": [1, 2]},
-            "lengths": {"lengths": self.m - 1},
-            "chunks": {"when": "j <= i and (i - 1) // 2 == (j - 1) // 2"},
-            "first": {"when": "j <= i and j <= 2"},
-        }
-        return forms.get(form, form)
+        if form == "matrix":
+            return keep
+        return {"lengths": self.m - 1} if form == "lengths" else form
