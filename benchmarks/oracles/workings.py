@@ -1,118 +1,224 @@
-"""Five sorts of problems with one student each, who says with which numbers she goes on.
+"""Problems of five sorts, and a student who says with which numbers they go on after each step.
 
-A `Working` is a problem that somebody works step by step: attention of any kind, a transformer
-block, attention with positions, with a cache, or backward through a loss. Nothing here comes from
-the program; the students are those of the modules beside this one.
+The student is the oracle of `tests.oracles`, which shares no line with the program. A step is an
+array of the axes (head, row, column[, hidden]); `Working.paper` gives it as it is handed in.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
+from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from benchmarks.oracles import (
-    block_student,
-    cache_student,
-    gradient_student,
-    honest,
-    position_student,
-    students,
-)
-from benchmarks.oracles.handwriting import Habit, Numbers
-from benchmarks.oracles.right_work import (
-    GoesOn,
-    Hand,
-    Pen,
-    UnworkableError,
-    a_choice_flipped,
-    with_all_digits,
-)
+from benchmarks.oracles import gradient_student
+from benchmarks.oracles.drawn import Drawing, Keys, Random, draw_block, draw_cache, draw_positions
+from benchmarks.oracles.handwriting import Habit
+from benchmarks.oracles.pens import UNWRITABLE, GoesOn, Numbers, with_all_digits
+from tests.oracles.arithmetic import FLOATS, Arithmetic, Hand, T
+from tests.oracles.lists import each
+from tests.oracles.reference import worked_by
 
-Random: TypeAlias = np.random.Generator
+LARGEST_WEIGHT = 50
+"""Larger weights come from a sum near 0, which nobody divides by."""
+
+SMALLEST = 0.02
+"""Minimum of the shares and variances of a transformer block, of which few decimals tell little."""
+
+SPREAD = ("weights", "probabilities", "variance", "mean_square")
+
+TURNED = ("X", "memory", "Q", "K", "V", "scores", "bias", "W_q", "W_k", "W_v", "W_o")
+"""The matrices that are transposed where a token is a column."""
+
 Known: TypeAlias = dict[str, Numbers]
-Work: TypeAlias = Callable[[GoesOn], Known]
-"""Takes with which numbers the student goes on, and returns those of every step, unrounded."""
 
-LARGEST = 1e6
-"""Nobody goes on with larger numbers."""
-
-SORTS = ("plain", "block", "position", "cache", "gradient")
+Finds: TypeAlias = Callable[[str, Numbers, Mapping[str, Numbers]], Numbers]
+"""Takes a step, its right numbers and the numbers used before it, and returns those that a student
+finds who makes a mistake."""
 
 
-def as_it_is(_: str, numbers: Numbers) -> Numbers:
-    """Return a step as it stands on paper: as the student has it."""
+def finds_right(_step: str, numbers: Numbers, _used: Mapping[str, Numbers]) -> Numbers:
+    """Make no mistake."""
     return numbers
+
+
+class UnworkableError(Exception):
+    """No student can work this: its word says why."""
+
+
+class Student(Hand):
+    """Goes on from what a function makes of each step that is written."""
+
+    def __init__(self, own: Arithmetic, noted: GoesOn) -> None:
+        super().__init__(own)
+        self.noted = noted
+
+    def write(self, name: str, heads: T) -> T:
+        super().write(name, heads)
+        last = [*self.steps][-1]
+        self.steps[last] = self.numbers(self.noted(last, np.array(each(float, heads))).tolist())
+        used: T = self.steps[last]
+        return used
+
+
+class Backward(gradient_student.Student):
+    """The same of derivatives."""
+
+    noted: GoesOn = staticmethod(with_all_digits)
+
+    def write(self, name: str, numbers: Numbers) -> Numbers:
+        return self.noted(name, np.asarray(numbers, float))
+
+    def aside(self, name: str, numbers: Numbers) -> Numbers:
+        return self.write(name, numbers)
+
+
+def functions(root: float | None = None, e: float | None = None, dtype: Any = float) -> Arithmetic:
+    """Return the arithmetic of a student who takes rounded constants, or of a computer."""
+    module = math if dtype is float else np
+    names = ("exp", "log", "sqrt", "tanh", "cos", "sin", "pi")
+    own = SimpleNamespace(**{name: getattr(module, name) for name in names}, erf=math.erf)
+    if root:
+        own.sqrt = lambda _: root  # no other root is taken where scores are scaled
+    if e:
+        own.exp = lambda x: e**x
+    total = math.fsum if dtype is float else (lambda terms: np.sum(terms, dtype=dtype))
+    return Arithmetic(own, dtype, total)
 
 
 @dataclass(frozen=True)
 class Working:
-    """A problem and its student.
+    """A problem that somebody works step by step.
 
     Attributes:
         sort: one of `SORTS`.
-        problem: what the program takes.
-        right: works it right.
-        paper: takes a step's name and its numbers, and returns them as they are handed in.
-        along: along which axis of the student's arrays weights sum to 1; 0 where they do not.
-        is_possible: whether somebody goes on with such numbers.
-        mistaken: works it with a mistake; the same as `right` where none is made.
-        mistake: which.
-        exact: the right numbers of every step, with all digits.
+        keys: what the program takes, in row convention.
+        columns: True if a token is a column on paper.
     """
 
     sort: str
-    problem: Mapping[str, Any]
-    right: Work
-    paper: Callable[[str, Numbers], Numbers] = as_it_is
-    along: int = -1
-    is_possible: Callable[[Mapping[str, Numbers]], bool] = lambda _: True
-    mistaken: Work | None = None
-    mistake: str = ""
-    exact: Mapping[str, Numbers] = field(default_factory=dict)
+    keys: Mapping[str, Any]
+    columns: bool = False
 
-    def work(self, goes_on: GoesOn, wrong: bool = False) -> Known:
-        """Work every step, and return its numbers before they are written.
+    @cached_property
+    def problem(self) -> Keys:
+        """What the program takes."""
+        made = dict(self.keys)
+        if not self.columns:
+            return made
+        made |= {key: turned(made[key]) for key in TURNED if key in made}
+        mask = made.get("mask")
+        if isinstance(mask, list):
+            made["mask"] = turned(mask)
+        if isinstance(mask, dict):
+            made["mask"] = mask | {k: turned(mask[k]) for k in ("keep", "block") if k in mask}
+        return made | {"tokens_as": "columns"}
 
-        Raises:
-            UnworkableError: for numbers that nobody writes.
-        """
-        work = self.mistaken if wrong and self.mistaken else self.right
-        try:
-            with np.errstate(all="ignore"):
-                known = work(goes_on)
-        except (ArithmeticError, ValueError, students.ImpossibleError) as error:
-            raise UnworkableError(repr(error)) from error
-        for numbers in known.values():
-            finite = numbers[np.isfinite(numbers)]
-            if np.isnan(numbers).any() or (numbers == np.inf).any():
-                raise UnworkableError("no number")
-            if np.abs(finite).max(initial=0) > LARGEST:
-                raise UnworkableError("large numbers")
-        if not self.is_possible(known):
-            raise UnworkableError("a choice flipped")
-        return known
+    @property
+    def kind(self) -> str:
+        return str(self.keys.get("kind", "self"))
+
+    @property
+    def normalizer(self) -> str:
+        usual = "sum" if self.keys.get("score") == "linear" else "softmax"
+        return str(self.keys.get("normalize", {}).get("name", usual))
+
+    @property
+    def along(self) -> int:
+        """The axis along which weights sum to 1; 0 where they do not."""
+        is_turned = self.keys.get("normalize", {}).get("axis") == "queries"
+        return 0 if self.normalizer in ("sum", "none") else -2 if is_turned else -1
+
+    @cached_property
+    def exact(self) -> Known:
+        """The right numbers of every step, with all digits."""
+        return self._work(with_all_digits, finds_right, UNWRITABLE)
 
     @property
     def names(self) -> list[str]:
         """The steps that may be handed in; the rows of a table of embeddings are no work."""
         return [name for name in self.exact if self.sort != "block" or name != "X"]
 
-    def after(self, carried: Mapping[str, Numbers]) -> Known:
+    def work(
+        self,
+        goes_on: GoesOn = with_all_digits,
+        finds: Finds = finds_right,
+        most: float = UNWRITABLE,
+        **constants: Any,
+    ) -> Known:
+        """Work every step, and return its numbers before they are written.
+
+        Raises:
+            UnworkableError: for numbers larger than `most`, and where rounding changes which steps
+                there are, which number a hardmax chooses, or whether a sum is 0.
+        """
+        known, exact = self._work(goes_on, finds, most, **constants), self.exact
+        if {n: x.shape for n, x in known.items()} != {n: x.shape for n, x in exact.items()}:
+            raise UnworkableError("other steps")
+        for name, right in exact.items():
+            is_choice = base(name) == "weights" and self.normalizer == "hardmax"
+            if is_choice and not np.array_equal(known[name], right):
+                raise UnworkableError("another choice")
+            if base(name) == "sum" and ((goes_on(name, known[name]) == 0) & (right != 0)).any():
+                raise UnworkableError("exponentials that round to 0")
+        return known
+
+    def _work(self, goes_on: GoesOn, finds: Finds, most: float, **constants: Any) -> Known:
+        known: Known = {}
+        used: Known = {}
+
+        def noted(name: str, numbers: Numbers) -> Numbers:
+            known[name] = np.asarray(finds(name, numbers, used))
+            used[name] = goes_on(name, known[name])
+            return used[name]
+
+        with np.errstate(all="ignore"):
+            try:
+                self._let_work(noted, **constants)
+            except (ArithmeticError, LookupError, ValueError) as error:
+                raise UnworkableError(repr(error)) from error
+        for numbers in known.values():
+            if np.isnan(numbers).any() or (numbers == np.inf).any():
+                raise UnworkableError("no number")
+            if np.abs(numbers[np.isfinite(numbers)]).max(initial=0) > most:
+                raise UnworkableError("large numbers")
+        return known
+
+    def _let_work(self, noted: GoesOn, temperature: float | None = None, **constants: Any) -> None:
+        keys = dict(self.keys)
+        if temperature:
+            keys["normalize"] = keys["normalize"] | {"temperature": temperature}
+        if self.sort == "gradient":
+            one = Backward(keys, Habit(12))
+            one.noted = noted
+            one.work()
+        else:
+            own = functions(**constants) if constants else FLOATS
+            worked_by(Student(own, noted), keys)
+
+    def after(self, carried: Mapping[str, Numbers], most: float = UNWRITABLE) -> Known:
         """Return what is right for every step after the numbers that somebody went on with."""
-        return self.work(carried.get)
+        return self.work(carried.get, most=most)
 
-    def cells(self, name: str, numbers: Numbers, pen: Pen) -> Numbers:
-        """Return a step as an array of written numbers."""
-        made = self.paper(name, numbers)
-        return np.array(pen.texts(made), object).reshape(made.shape)
+    def paper(self, name: str, numbers: Numbers, columns: bool | None = None) -> Numbers:
+        """Return a step as it stands on paper, with the axes that it has there."""
+        if name == "loss":
+            return numbers.reshape(1)
+        if self.columns if columns is None else columns:
+            numbers = numbers.swapaxes(1, 2)
+        is_vector = self.kind in ("decode", "recurrent") and name[-1].isdigit()
+        is_vector &= numbers.ndim == 3 and name[:2] not in ("K_", "V_")
+        numbers = numbers[0] if len(numbers) == 1 and numbers.ndim > 2 else numbers
+        return numbers[..., 0, :] if is_vector else numbers
 
 
-def made(working: Working) -> Working:
-    """Return a working with its right numbers."""
-    return Working(**{**vars(working), "exact": working.work(with_all_digits)})
+def turned(matrix: Any) -> Any:
+    """Return nested lists with rows and columns exchanged."""
+    return np.swapaxes(np.array(matrix), -1, -2).tolist()
 
 
 def base(step: str) -> str:
@@ -123,242 +229,36 @@ def base(step: str) -> str:
     return name
 
 
-# ---- each sort
+def a_gradient(rng: Random) -> Keys:
+    kinds = ("plain", "masked", "pooling", "half", "mean")
+    return gradient_student.draw_gradient(rng, str(rng.choice(kinds)))
 
 
-def a_plain_one(rng: Random) -> Working:
-    """Draw attention of any kind."""
-    task = honest.draw_task(rng)
-
-    def work(goes_on: GoesOn) -> Known:
-        return dict(task.work(Hand(goes_on)))
-
-    exact = work(with_all_digits)
-    settings = task.normalize
-    has_shares = settings["name"] in ("softmax", "sparsemax")
-    along = 0 if not has_shares else -1 if settings["axis"] == "keys" else -2
-
-    def is_possible(known: Mapping[str, Numbers]) -> bool:
-        return list(known) == list(exact) and not a_choice_flipped(exact, known, task)
-
-    return made(Working("plain", task.problem(), work, task.paper, along, is_possible))
-
-
-def of_paper(paper: students.Paper, wrong: students.Wrong = students.RIGHT) -> Working:
-    """Return attention as a student of the catalogue works it."""
-
-    def worker(wrong: students.Wrong) -> Work:
-        def work(goes_on: GoesOn) -> Known:
-            found: Known = {}
-            carried: Known = {}
-            for name in paper.steps:
-                found[name] = paper.step(name, carried, wrong)
-                carried[name] = goes_on(name, found[name])
-            return found
-
-        return work
-
-    def on_paper(_: str, numbers: Numbers) -> Numbers:
-        turned = np.swapaxes(numbers, 1, 2) if paper.columns and numbers.ndim > 2 else numbers
-        return turned[0] if len(turned) == 1 else turned
-
-    along = -1 if paper.normalizer in ("softmax", "sparsemax") else 0
-    plain = Working("plain", paper.problem(), worker(students.RIGHT), on_paper, along)
-    return made(
-        Working(**{**vars(plain), "mistaken": worker(wrong), "mistake": f"{wrong.id} {wrong.at}"})
-    )
-
-
-class Blocks(block_student.Student):
-    """The student of blocks, who says with which numbers she goes on."""
-
-    goes_on: GoesOn = staticmethod(with_all_digits)
-
-    def write(self, name: str, value: Numbers) -> Numbers:
-        """Write a step, and return what is used of it; the rows of a table are exact."""
-        value = np.asarray(value, float)
-        self.steps[self.prefix + name] = value
-        return value if name == "X" else self.goes_on(self.prefix + name, value)
-
-
-BLOCKS: tuple[dict[str, Any], ...] = (
-    {},
-    {"norm": "rms"},
-    {"place": "post"},
-    {"activation": "gelu"},
-    {"activation": "silu", "norm": "rms"},
-    {"activation": "swiglu", "is_gated": True},
-)
-
-OF_BLOCKS = (
-    *("variance_of_a_sample", "squares_not_centred", "root_of_variance_forgotten"),
-    *("eps_outside_the_root", "mean_not_subtracted", "norm_skipped", "gain_forgotten"),
-    *("gain_and_shift_forgotten", "residual_forgotten", "residual_of_normed"),
-    *("activation_forgotten", "other_activation", "activation_after_the_product"),
-    *("logarithm_to_base_10", "loss_not_averaged", "target_not_shifted", "bias_missing"),
-    *("wrong_weight_matrix", "input_instead_of_values"),
-)
-"""Mistakes of blocks that leave every step its shape."""
-
-
-def a_block(rng: Random, wrong: str = "") -> Working:
-    """Draw a transformer block."""
-    keys = block_student.draw(rng, **BLOCKS[int(rng.integers(len(BLOCKS)))])
-    half = int(rng.integers(1, 3))
-
-    def worker(wrong: str, at: tuple[int, int] | None) -> Work:
-        def work(goes_on: GoesOn) -> Known:
-            student = Blocks(keys, wrong, at)
-            student.goes_on = goes_on
-            return student.work()
-
-        return work
-
-    of_loss = wrong in ("logarithm_to_base_10", "loss_not_averaged", "target_not_shifted")
-    mistaken = worker(wrong, None if of_loss else (1, half))
-    plain = Working("block", keys, worker("", None), mistaken=mistaken, mistake=wrong)
-    return made(plain)
-
-
-PLACES: tuple[Any, ...] = (
-    "rope",
-    {"name": "rope", "pairs": "halves"},
-    {"name": "rope", "features": 2, "base": 100},
-    "sinusoidal",
-    {"name": "sinusoidal", "start": 1},
-    "alibi",
-    {"name": "relative", "table": [1, 0.5, 0.25, -1, -2]},
-)
-
-
-def one_with_positions(
-    rng: Random, wrong: str = "", positions: Any = None, way: int = 0
-) -> Working:
-    """Draw attention with positions."""
-    positions = positions or PLACES[int(rng.integers(len(PLACES)))]
-    heads = int(rng.integers(1, 3))
-    keys = position_student.draw(rng, positions, heads)
-
-    def worker(wrong: str) -> Work:
-        def work(goes_on: GoesOn) -> Known:
-            seen: Known = {}
-
-            def goes(name: str, numbers: Any) -> Any:
-                seen[name] = np.array(numbers, float)
-                return goes_on(name, seen[name]).tolist()
-
-            position_student.Student(keys, wrong, way, goes).work()
-            return seen
-
-        return work
-
-    def on_paper(_: str, numbers: Numbers) -> Numbers:
-        return numbers[0] if numbers.ndim == 3 and len(numbers) == 1 else numbers
-
-    mistake = f"{wrong} {way}"
-    return made(
-        Working("position", keys, worker(""), on_paper, mistaken=worker(wrong), mistake=mistake)
-    )
-
-
-CACHES: tuple[dict[str, Any], ...] = (
-    {"past": True},
-    {"kind": "decode"},
-    {"qk_norm": {"name": "rms", "g_q": [1, 2], "g_k": [3, 1]}},
-    {"qk_norm": "l2"},
-    {"score": "linear"},
-    {"past": True, "qk_norm": "l2"},
-)
-
-SKEWED: dict[str, Callable[[str, Numbers], Numbers]] = {
-    "not_scaled": lambda step, x: x * np.sqrt(2) if base(step) == "scaled" else x,
-    "scaled_by_d_k": lambda step, x: x / np.sqrt(2) if base(step) == "scaled" else x,
-    "wrong_base": lambda step, x: np.power(2, np.log(x)) if base(step) == "exp" else x,
-    "exponent_sign": lambda step, x: 1 / x if base(step) == "exp" else x,
-}
-"""What becomes of a step with d_k = 2 in which something is done wrong."""
-
-
-def one_with_a_cache(rng: Random, wrong: str = "") -> Working:
-    """Draw attention with a cache, norms or positive features."""
-    mores = CACHES if not wrong else tuple(more for more in CACHES if "score" not in more)
-    if wrong == "cache_without_new_token":
-        mores = CACHES[:2]
-    more, heads = mores[int(rng.integers(len(mores)))], int(rng.integers(1, 3))
-    keys = cache_student.draw(rng, more, heads)
-    problem = plain_values(keys)
-
-    def right(goes_on: GoesOn) -> Known:
-        return cache_student.Student(keys, "", goes_on).work()
-
-    def mistaken(goes_on: GoesOn) -> Known:
-        if wrong not in SKEWED:
-            return cache_student.Student(keys, wrong, goes_on).work()
-        skew = SKEWED[wrong]
-        known = cache_student.Student(keys, "", lambda s, x: goes_on(s, skew(s, x))).work()
-        return {name: skew(name, numbers) for name, numbers in known.items()}
-
-    def on_paper(name: str, numbers: Numbers) -> Numbers:
-        rows = numbers if len(numbers) > 1 else numbers[0]
-        is_vector = "_" in name and name[-1].isdigit() and name[:2] not in ("K_", "V_")
-        return np.asarray(rows[..., 0, :] if is_vector else rows)
-
-    return made(Working("cache", problem, right, on_paper, mistaken=mistaken, mistake=wrong))
-
-
-def plain_values(keys: Any) -> Any:
-    """Return keys whose arrays are lists."""
-    if isinstance(keys, dict):
-        return {key: plain_values(value) for key, value in keys.items()}
-    return keys.tolist() if isinstance(keys, np.ndarray) else keys
-
-
-class Backward(gradient_student.Student):
-    """The student of gradients, who says with which numbers she goes on."""
-
-    goes_on: GoesOn = staticmethod(with_all_digits)
-
-    def write(self, name: str, numbers: Numbers) -> Numbers:
-        """Write a step, and return what is used of it."""
-        self.steps[name] = np.asarray(numbers, float)
-        return self.goes_on(name, self.steps[name])
-
-    def aside(self, name: str, numbers: Numbers) -> Numbers:
-        """Write a step that others do not write, too."""
-        return self.write(name, numbers)
-
-
-def a_gradient(rng: Random, kind: str = "", wrong: str = "", at: str = "", way: int = 0) -> Working:
-    """Draw attention or pooling with a loss and its derivatives."""
-    kind = kind or str(rng.choice(["plain", "masked", "pooling", "half", "mean"]))
-    problem = gradient_student.draw_gradient(rng, kind)
-
-    def worker(wrong: str) -> Work:
-        def work(goes_on: GoesOn) -> Known:
-            student = Backward(problem, Habit(12), wrong, at, way)
-            student.goes_on = goes_on
-            return student.work()
-
-        return work
-
-    mistake = f"{wrong} {at}"
-    return made(Working("gradient", problem, worker(""), mistaken=worker(wrong), mistake=mistake))
-
-
-DRAWS: dict[str, Callable[[Random], Working]] = {
-    "plain": a_plain_one,
-    "block": a_block,
-    "position": one_with_positions,
-    "cache": one_with_a_cache,
+SORTS: dict[str, Callable[..., Keys]] = {
+    "plain": lambda rng, **wish: Drawing(rng, **wish).draw(),
+    "block": draw_block,
+    "position": draw_positions,
+    "cache": draw_cache,
     "gradient": a_gradient,
 }
 
 
-def draw(rng: Random, sort: str) -> Working:
-    """Draw a problem of a sort that can be worked by hand."""
+def draw(rng: Random, sort: str, **wish: Any) -> Working:
+    """Draw a problem that can be worked by hand; of plain attention, with all that is wished."""
     while True:
+        keys = SORTS[sort](rng, **wish)
+        is_of_rows = sort != "plain" or keys.get("kind") == "recurrent"
+        columns = not is_of_rows and bool(wish.get("columns", rng.random() < 0.2))
+        working = Working(sort, keys, columns)
         try:
-            working = DRAWS[sort](rng)
+            exact = working.exact
         except UnworkableError:
             continue
-        return working
+        weights = [np.abs(x).max() for name, x in exact.items() if base(name) == "weights"]
+        divisors = [x for name, x in exact.items() if base(name) == "sum"]
+        divisors = divisors if working.normalizer == "sum" else []
+        divisors += [x.any(-1) for name, x in exact.items() if name.endswith("_normed")]
+        if sort == "block":
+            divisors += [(x == 0) | (x > SMALLEST) for n, x in exact.items() if base(n) in SPREAD]
+        if all(x.all() for x in divisors) and max(weights, default=0) <= LARGEST_WEIGHT:
+            return working

@@ -1,7 +1,7 @@
 r"""The submissions of a course, as learning platforms and students name them.
 
 The names were made by a person who had not read the rules by which `attn check` tells whose a file
-is. Each is fair: a teacher could tell it, or it is marked with `unclear=True`. The formats:
+is. Each is fair: a teacher could tell it, or it is marked with `is_unclear=True`. The formats:
 
 - Moodle, mod/assign/locallib.php, `download_submissions`: the full name with `_` as a blank, `_`,
   the participant's number, `_assignsubmission_file_`, made a file name by `clean_filename`, which
@@ -14,33 +14,19 @@ is. Each is fair: a teacher could tell it, or it is marked with `unclear=True`. 
   (`:name`, `:sid`, `:email`) under the name of each folder; a group has several submitters.
 - Google Forms: Timestamp, Email Address, the questions. Microsoft Forms: ID, Start time, Completion
   time, Email, Name, the questions; a form without sign-in has `anonymous` as Email, and no Name.
-- macOS: names in NFD, `.DS_Store`, `__MACOSX/._…`, and zips whose names are UTF-8 without the flag.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import random
 import re
 import unicodedata
-import zipfile
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from benchmarks.surveys.course_students import Answer, Course, Person, table, worked
-
-TIDY = ("hw2_p{n}", "p{n}", "problem{n}", "{n}", "Problem {n}", "hw2_q{n}")
-MESSY = (
-    *("hw2-{n}", "HW2 Problem {n} - {first}", "question{n}_final", "Aufgabe {n}", "Q{n} (1)"),
-    *("Problem_{roman}", "hw2 #{n} FINAL_v2", "{word} problem", "hw2_p0{n}", "Copy of p{n}"),
-    *("p{n} - Kopie", "2026-11-22 hw2 q{n}", "hw2.{n}", "ex{n}_v3", "prob {n} of 3", "new ({k})"),
-    *("week 5 hw2 task {n}", "P{n}_{first}_done", "hw2 {title}", "answers({n})", "{n}-final-FINAL"),
-)  # "new (k)" counts downloads, not problems: the matrices have the shapes of only one problem
-WHOLE = ("hw2", "HW2_FINAL_v2", "hw2 all problems", "homework-2", "answers", "hw2 (1)", "abgabe")
-STRAY = {"scan.pdf": "%PDF-1.4\n", "notes.docx": "PK\x03\x04", ".DS_Store": "\0\0\0\1Bud1"}
+from benchmarks.surveys.course_students import DATA, Answer, Course, Person, table, worked
 
 
 class Upload(NamedTuple):
@@ -52,33 +38,35 @@ class Upload(NamedTuple):
     counts: bool = True
 
 
-@dataclass(frozen=True)
-class Piece:
-    """A file of a student, or of a group; in a table, a row as `file:line`."""
-
-    path: str
-    owners: tuple[Person, ...]
-    problems: tuple[int, ...]
-    counts: bool = True
-    open: bool = False
-
-
 @dataclass
 class Layout:
-    """A folder, or zip, of submissions, and whose its pieces are."""
+    """A folder of submissions: its files, and whose its pieces are.
 
-    target: Path
+    A piece is a file of a student, or of a group; in a table, a row as `file:line`.
+    """
+
     rng: random.Random
     roster: str = "moodle.csv"
-    pieces: list[Piece] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)
+    pieces: list[dict[str, Any]] = field(default_factory=list)
 
-    def add(self, path: str, upload: Upload, *owners: Person, unclear: bool = False) -> None:
-        target = self.target / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("x", encoding="utf-8") as file:
-            file.write(upload.text)
-        if owners:
-            self.pieces.append(Piece(path, owners, upload.problems, upload.counts, unclear))
+    def add(self, path: str, upload: Upload, *owners: Person, is_unclear: bool = False) -> None:
+        assert path not in self.files
+        self.files[path] = upload.text
+        self.own(path, upload.problems, *owners, counts=upload.counts, is_unclear=is_unclear)
+
+    def own(
+        self,
+        path: str,
+        problems: tuple[int, ...],
+        *owners: Person,
+        counts: bool = True,
+        is_unclear: bool = False,
+    ) -> None:
+        """Note whose a piece is; nobody's is none."""
+        names = [owner.name for owner in owners]
+        piece = {"path": path, "owners": names, "problems": problems}
+        self.pieces += [piece | {"counts": counts, "open": is_unclear}] if owners else []
 
 
 # ---- what students write
@@ -86,11 +74,11 @@ class Layout:
 
 def written(answer: Answer, keys: dict[str, Any], rng: random.Random, suffix: str = "yaml") -> str:
     if suffix == "csv":
-        return "\n".join(f"{step}\n{table(rows)}" for step, rows in answer.items())
+        return "\n".join(f"{step}\n{table(rows)}" for step, rows in answer.steps.items())
     if suffix == "json":
-        return json.dumps(keys | answer, ensure_ascii=False, indent=1)
+        return json.dumps(keys | answer.steps, ensure_ascii=False, indent=1)
     lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in keys.items()]
-    for step, rows in answer.items():
+    for step, rows in answer.steps.items():
         block = "".join(f"\n  {' '.join(row)}" for row in rows)
         flow = ", ".join(f"[{', '.join(row)}]" for row in rows)
         lines.append(f"{step}: |{block}" if rng.random() < 0.3 else f"{step}: [{flow}]")
@@ -106,13 +94,13 @@ def uploads(course: Course, person: Person, rng: random.Random, nested: bool) ->
     if kind < 0.15:
         way = rng.choice(["p{n}_{step}", "{step} problem {n}", *["p{n}/{step}"] * 3 * nested])
         for n, answer in answers.items():
-            for step, rows in answer.items():
+            for step, rows in answer.steps.items():
                 found.append(Upload(way.format(n=n, step=step) + ".csv", table(rows), (n,)))
     elif kind < 0.35:
         text = "---\n".join(written(answer, keys[n], rng) for n, answer in answers.items())
-        found.append(Upload(f"{rng.choice(WHOLE)}.yaml", text, tuple(answers)))
+        found.append(Upload(f"{rng.choice(DATA['whole'])}.yaml", text, tuple(answers)))
     else:
-        style = rng.choice(MESSY if rng.random() < 0.25 else TIDY)
+        style = rng.choice(DATA["messy" if rng.random() < 0.25 else "tidy"])
         suffixes = ["yaml"] * 6 + ["yml", "YAML", "json", "csv"]
         usual = rng.choice(suffixes)
         for n, answer in answers.items():
@@ -126,8 +114,8 @@ def uploads(course: Course, person: Person, rng: random.Random, nested: bool) ->
         name = re.sub(r"(\.\w+)$", r" (2)\1", found[0].name)
         found.append(found[0]._replace(name=name, counts=False))
     if rng.random() < 0.15:
-        name = rng.choice([*STRAY] if nested else ["scan.pdf", "notes.docx"])
-        found.append(Upload(name, STRAY[name], counts=False))
+        name = rng.choice([*DATA["stray"]] if nested else ["scan.pdf", "notes.docx"])
+        found.append(Upload(name, DATA["stray"][name], counts=False))
     if nested and rng.random() < 0.2:
         found = [upload._replace(name=f"HW 2/{upload.name}") for upload in found]
     return found
@@ -212,8 +200,8 @@ def folders(course: Course, out: Layout) -> None:
         is_jan = person.first == "Jan"  # there are two, and not even a person could tell which
         name = jans.pop() if is_jan else name
         for upload in uploads(course, person, out.rng, nested=True):
-            out.add(f"{name}/{upload.name}", upload, person, unclear=is_jan)
-    for path, text in STRAY.items():
+            out.add(f"{name}/{upload.name}", upload, person, is_unclear=is_jan)
+    for path, text in DATA["stray"].items():
         out.add(path, Upload("", text))
     out.add("__MACOSX/._hw2", Upload("", "\0\5\26\7"))
 
@@ -226,7 +214,7 @@ def files(course: Course, out: Layout) -> None:
         if person.first in ("Sofia", "Sofía") or place == 5:  # not even a person could tell
             text = "---\n".join(written(answer, {}, rng) for answer in answers.values())
             name = "hw2.yaml" if place == 5 else whole.pop()
-            out.add(name, Upload("", text, tuple(answers)), person, unclear=True)
+            out.add(name, Upload("", text, tuple(answers)), person, is_unclear=True)
         elif kind < 0.15:
             key = {"student": rng.choice([person.name, who, person.email])}
             for n, answer in answers.items():
@@ -234,13 +222,7 @@ def files(course: Course, out: Layout) -> None:
                 text = written(answer, key | {"problem": n}, rng)
                 out.add(f"answers ({inside}).yaml", Upload("", text, (n,)), person)
         else:
-            ways = [
-                "{who}_{name}",
-                "{who}_{name}",
-                "{who} - {name}",
-                "{name}_{who}",
-                "{name} {who}",
-            ]
+            ways = ["{who}_{name}"] * 2 + ["{who} - {name}", "{name}_{who}", "{name} {who}"]
             way = f"{person.name}/{{name}}" if place == 3 else rng.choice(ways)
             for upload in uploads(course, person, rng, nested=False):
                 start, dot, suffix = upload.name.rpartition(".")
@@ -255,8 +237,8 @@ def files(course: Course, out: Layout) -> None:
 def cells(course: Course, answers: dict[int, Answer], form: str) -> Iterator[tuple[str, str]]:
     """Yield the headings and numbers of a row; a spreadsheet drops the zeros at the end."""
     for n, problem in enumerate(course.problems, 1):
-        for step, rows in worked(problem, random.Random(0), "").items():
-            own = answers[n][step] if n in answers else [[""] * len(row) for row in rows]
+        for step, rows in worked(problem, random.Random(0), "").steps.items():
+            own = answers[n].steps[step] if n in answers else [[""] * len(row) for row in rows]
             for i, row in enumerate(own, 1):
                 for j, number in enumerate(row, 1):
                     yield form.format(n=n, step=step, i=i, j=j), re.sub(r"\.?0+$", "", number)
@@ -277,8 +259,7 @@ def google(course: Course, out: Layout) -> None:
             numbers = [number and "1" for number in numbers]
         elif person not in twice:
             email = out.rng.choice([*[email] * 6, email.upper(), "sunny99@mail.example"])
-        problems = tuple(course.answers[person])
-        out.pieces.append(Piece(f"{path}:{len(rows) + 1}", (person,), problems, counts))
+        out.own(f"{path}:{len(rows) + 1}", tuple(course.answers[person]), person, counts=counts)
         rows.append([f"11/22/2026 {12 + place // 6}:0{place % 6}:07", email, typed, *numbers])
     out.add(path, Upload("", table(rows)))
 
@@ -292,55 +273,13 @@ def microsoft(course: Course, out: Layout) -> None:
         typed, answers = person.spelled(out.rng), course.answers[person]
         times = [f"22.11.26 {12 + place // 6}:0{place % 6}:{x}" for x in ("07", "51")]
         numbers = [number.replace(".", ",") for _, number in cells(course, answers, form)]
-        out.pieces.append(Piece(f"{path}:{len(rows) + 1}", (person,), tuple(answers)))
+        out.own(f"{path}:{len(rows) + 1}", tuple(answers), person)
         rows.append([str(place), *times, "anonymous", "", typed, *numbers])
     out.add(path, Upload("", "\ufeff" + table(rows, ";")))
 
 
-class MacInfo(zipfile.ZipInfo):
-    """An entry as macOS writes it: its name is UTF-8, and the flag that says so is missing."""
-
-    def _encodeFilenameFlags(self) -> tuple[bytes, int]:  # noqa: N802
-        return unicodedata.normalize("NFD", self.filename).encode(), self.flag_bits
-
-
-def zipped(layout: Layout, target: Path, kind: str) -> Layout:
-    """Return a layout as a zip: one of macOS, or `nested` with a zip for each student."""
-    inner: dict[str, io.BytesIO] = {}
-    with zipfile.ZipFile(target, "w") as whole:
-        for path in sorted(p for p in layout.target.rglob("*") if p.is_file()):
-            name = path.relative_to(layout.target).as_posix()
-            folder, _, rest = name.partition("/")
-            shadow = f"__MACOSX/{name.removesuffix(path.name)}._{path.name}"
-            if kind == "nested":
-                with zipfile.ZipFile(inner.setdefault(folder, io.BytesIO()), "a") as own:
-                    own.writestr(rest, path.read_bytes())
-            elif kind == "mac":
-                whole.writestr(MacInfo(name), path.read_bytes())
-                whole.writestr(MacInfo(shadow), "\0\5\26\7")
-            else:
-                whole.writestr(name, path.read_bytes())
-        for folder, data in inner.items():
-            whole.writestr(f"{folder}/hw2.zip", data.getvalue())
-    pieces = layout.pieces
-    if kind == "nested":
-        pieces = [replace(p, path=p.path.replace("/", "/hw2.zip/", 1)) for p in pieces]
-    return Layout(target, layout.rng, layout.roster, pieces)
-
-
-WRITERS = {
+WRITERS: dict[str, Callable[[Course, Layout], None]] = {
     **{"clean": clean, "moodle": moodle, "moodle_flat": moodle_flat, "canvas": canvas},
     **{"gradescope": gradescope, "folders": folders, "files": files},
     **{"google": google, "microsoft": microsoft},
 }
-ZIPS = {f"{name}.zip": (name, "") for name in WRITERS if name != "clean"}
-ZIPS |= {"folders_mac.zip": ("folders", "mac"), "moodle_nested.zip": ("moodle", "nested")}
-LAYOUTS = (*WRITERS, *ZIPS)
-
-
-def write_layout(name: str, course: Course, folder: Path, seed: int) -> Layout:
-    plain, kind = ZIPS.get(name, (name, ""))
-    target = folder / (f"unpacked {name}" if name in ZIPS else name)
-    layout = Layout(target, random.Random(f"{seed} {plain}"))
-    WRITERS[plain](course, layout)
-    return zipped(layout, folder / name, kind) if name in ZIPS else layout

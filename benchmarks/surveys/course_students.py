@@ -1,4 +1,4 @@
-"""Three problems, and students with difficult names: their rosters and their answers.
+"""Three problems, and students with difficult names: their rosters, answers and true points.
 
 The rosters are as Moodle's grade export has them, and Canvas's grade book, in which the second row
 is `Points Possible`.
@@ -14,47 +14,19 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
-import attncli
+import numpy as np
+import yaml
 
-# First names | last names | login | what the person also writes. "!": the last name is never first.
-PEOPLE = """
-Jürgen | Groß | jgross | Juergen Gross; GROSS jürgen; Jürgen G.
-Sofia | Rossi | srossi | Rossi Sofia
-Sofía | Ramírez | sramirez | ramirez sofia
-Jan | Klein | jklein | KLEIN_JAN
-Jan | Kleinschmidt | jkleins | Kleinschmidt J
-Siobhán | O'Brien | sobrien | OBrien Siobhan; siobhan o brien; O’Brien
-小明 | 王 | xiaoming.wang | Wang Xiaoming; 王小明
-İpek | Yıldırım | iyildirim | ipek yildirim; IPEK YILDIRIM
-Ada | Lovelace | ada.lovelace | Ada; lovelace ada; Ada L
-Zoë | Blum | zblum | zoe; blumzoe
-Anna Maria | Keller | amkeller | Keller Anna-Maria; AnnaMaria Keller
-Tobias | Keller | tkeller | tobi keller
-Vincent | van der Berg | vvdberg | Berg, Vincent van der; vanderberg; Vincent v.d. Berg
-María José | García Márquez | mjgarcia | Maria Jose Garcia; garcia marquez mj
-Luca | García | lgarcia | luca garcia; Luca
-Owen | Smith-Jones | osmithjones | Owen Smith Jones; smithjones owen
-Suharto | . | suharto | SUHARTO
-ليلى | حداد | layla.haddad | Layla Haddad; haddad
-Łukasz | Wójcik | lwojcik | Lukasz Wojcik; wojcik
-Øyvind | Sæther | osaether | Oyvind Saether; Oeyvind Saether
-Thị Minh Anh | Nguyễn | mnguyen | Nguyen Thi Minh Anh; Minh Anh Nguyen
-François | Lefèvre-Dubois | flefevre | Francois Lefevre; lefevre dubois francois
-Renée | de la Cruz | rdelacruz | delacruz; Cruz Renee de la
-Chloé | D’Angelo | cdangelo | Chloe D'Angelo; dangelo chloe
-Jean-Luc | Moreau | jlmoreau | Jean Luc Moreau; jeanluc_moreau; JL Moreau
-Priya | Raghunathan | praghunathan | priya; Priya R.
-Mohammed | al-Farsi | malfarsi | Mohammed Al Farsi; alfarsi mohammed
-Min-jun | Kim | mjkim | Kim Min-jun; minjun kim
-Ann | Lee | alee | !Ann Lee
-Lee Ann | Hart | lahart | !Lee Ann Hart; !LeeAnn Hart
-"""
+from benchmarks.oracles.pens import Pen
+from benchmarks.oracles.workings import Working
 
+DATA = yaml.safe_load(Path(__file__).with_name("course.yaml").read_text(encoding="utf-8"))
 PLAIN = str.maketrans({"ß": "ss", "ø": "o", "Ø": "O", "æ": "ae", "ł": "l", "Ł": "L", "ı": "i"})
-
-Answer: TypeAlias = dict[str, list[list[str]]]
+MISTAKES = (*[""] * 6, "scaled by d_k", "slip", "rows exchanged")
+NEVER_LAST_FIRST = ("alee", "lahart")
+"""The logins of those whose last name may be a first name."""
 
 
 @dataclass(frozen=True)
@@ -91,13 +63,20 @@ class Person:
         """Return the name as the person writes it today."""
         first, last = self.first, self.last.strip(".")
         ways = [f"{first}_{last}", f"{first}.{last}".lower(), first + last]
-        if last and self.also[0][0] != "!":
+        if last and self.login not in NEVER_LAST_FIRST:
             ways += [f"{last} {first}", f"{last}, {first}", f"{last}_{first}".lower(), last + first]
         ways = ways if last else [first]
-        way = rng.choice([self.name, *ways, *self.also, self.login, self.sid]).lstrip("!")
+        way = rng.choice([self.name, *ways, *self.also, self.login, self.sid])
         plain = unicodedata.normalize("NFKD", way.translate(PLAIN))
         plain = "".join(c for c in plain if not unicodedata.combining(c))
         return plain if rng.random() < 0.3 and plain.isascii() else way
+
+
+class Answer(NamedTuple):
+    """The written steps of a problem, and the points that they are worth."""
+
+    steps: dict[str, list[list[str]]]
+    points: float
 
 
 @dataclass
@@ -111,6 +90,19 @@ class Course:
     def present(self) -> list[Person]:
         return [person for person, answers in self.answers.items() if answers]
 
+    @property
+    def files(self) -> dict[str, str]:
+        """The problems and the rosters, by name of the file."""
+        people = list(self.answers)
+        moodle = [["First name", "Last name", "ID number", "Email address"]]
+        moodle += [[p.first, p.last, p.sid, p.email] for p in people]
+        canvas = [["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "HW 2 (20144)"]]
+        canvas += [["    Points Possible", "", "", "", "", "30.00"]]
+        canvas += [[p.sortable, p.canvas_id, p.sid, p.login, "NLP-01", ""] for p in people]
+        problems = "\n---\n".join(map(json.dumps, self.problems)) + "\n"
+        rosters = {"moodle.csv": "\ufeff" + table(moodle), "canvas.csv": table(canvas)}
+        return {"course.yaml": problems, **rosters}
+
 
 def table(rows: Iterable[Sequence[str]], delimiter: str = ",") -> str:
     text = io.StringIO()
@@ -120,15 +112,27 @@ def table(rows: Iterable[Sequence[str]], delimiter: str = ",") -> str:
 
 def worked(problem: dict[str, Any], rng: random.Random, mistake: str) -> Answer:
     """Return the steps that have points, to two decimals, with a mistake if it is not ""."""
-    changed = problem | ({"scale": "1/d_k"} if mistake == "scaled by d_k" else {})
-    trace = attncli.compute(attncli.Problem(**changed))
-    steps = {name: trace[name].value.tolist() for name in problem["marking"]["points"]}
-    if mistake == "slip":
-        row = rng.choice(steps[rng.choice(list(steps))])
+    worth: dict[str, int] = problem["marking"]["points"]
+    changed = {"scale": "1/d_k"} if mistake == "scaled by d_k" else {}
+    right, steps = (
+        {name: Pen(2).rounded(Working("plain", keys).exact[name][0]) for name in worth}
+        for keys in (problem, problem | changed)
+    )
+    wrong = "output"
+    if mistake == "scaled by d_k":
+        wrong = "scaled" if "scaled" in worth else "weights"
+    elif mistake == "slip":
+        wrong = rng.choice(list(worth))
+        row = rng.choice(steps[wrong])
         row[rng.randrange(len(row))] += rng.choice([-1, -0.5, 0.3, 1])
-    if mistake == "rows exchanged":
-        steps["output"].reverse()
-    return {s: [[f"{x + 1e-9:.2f}" for x in row] for row in rows] for s, rows in steps.items()}
+    elif mistake == "rows exchanged":
+        steps["output"] = steps["output"][::-1]
+    off = np.abs(steps[wrong] - right[wrong])
+    if ((off > 1e-6) & (off < 0.06)).any():  # rounding may explain it
+        return worked(problem, rng, "")
+    lost = worth[wrong] * float((off > 0.01).mean())
+    written = {name: Pen(2).texts(x).tolist() for name, x in steps.items()}
+    return Answer(written, sum(worth.values()) - lost)
 
 
 def make_course(seed: int, students: int) -> Course:
@@ -137,10 +141,9 @@ def make_course(seed: int, students: int) -> Course:
     def drawn(rows: int, columns: int) -> list[list[float]]:
         return [[rng.randint(-2, 4) / 2 for _ in range(columns)] for _ in range(rows)]
 
-    lines = [[part.strip() for part in line.split("|")] for line in PEOPLE.split("\n") if line]
     people = [
-        Person(first, last, login, tuple(also.split("; ")), number)
-        for number, (first, last, login, also) in enumerate(lines[:students])
+        Person(first, last, login, tuple(also), number)
+        for number, (first, last, login, *also) in enumerate(DATA["people"][:students])
     ]
     problems: list[dict[str, Any]] = [
         {"title": "Self-attention", "X": drawn(3, 2), "W_v": drawn(2, 2)},
@@ -149,25 +152,11 @@ def make_course(seed: int, students: int) -> Course:
     ]
     for problem, first in zip(problems, ("scores", "scores", "scaled"), strict=True):
         problem["marking"] = {"decimals": 2, "points": {first: 2, "weights": 4, "output": 4}}
-    mistakes = ("", "", "", "", "", "", "scaled by d_k", "slip", "rows exchanged")
     answers: dict[Person, dict[int, Answer]] = {}
     for person in people:
         given = [n for n in (1, 2, 3) if rng.random() > 0.1] or [2]
-        answers[person] = {n: worked(problems[n - 1], rng, rng.choice(mistakes)) for n in given}
+        answers[person] = {n: worked(problems[n - 1], rng, rng.choice(MISTAKES)) for n in given}
     one, other, *absent = rng.sample(people, 4)
     answers[other] = answers[one]  # a pair that hands in together
     answers |= {person: {} for person in absent}
     return Course(problems, answers, (one, other))
-
-
-def write_course(course: Course, folder: Path) -> None:
-    documents = map(json.dumps, course.problems)
-    (folder / "course.yaml").write_text("\n---\n".join(documents) + "\n", encoding="utf-8")
-    people = list(course.answers)
-    rows = [["First name", "Last name", "ID number", "Email address"]]
-    rows += [[p.first, p.last, p.sid, p.email] for p in people]
-    (folder / "moodle.csv").write_text("\ufeff" + table(rows), encoding="utf-8")
-    rows = [["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "HW 2 (20144)"]]
-    rows += [["    Points Possible", "", "", "", "", "30.00"]]
-    rows += [[p.sortable, p.canvas_id, p.sid, p.login, "NLP-01", ""] for p in people]
-    (folder / "canvas.csv").write_text(table(rows), encoding="utf-8")

@@ -1,79 +1,62 @@
-"""`attn check` is fair: samples of the surveys that `benchmarks/fairness.py` runs in full.
+"""Samples of the surveys that `python -m benchmarks.surveys` runs with thousands, and of a course.
 
-Right sheets are never wrong, however they were worked and written; hollow ones are never right;
-one wrong number is always found, and no cause is made up for it. What follows from invented
-numbers without work earns nothing, and no mistake of the catalogue is taken for them.
+No work is called wrong that is right, however it was worked and written; no number is called right
+that is wrong beyond what rounding explains. Invented numbers earn nothing, and mistakes lose no
+more than their own points.
 """
 
 from __future__ import annotations
 
-import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks.oracles.honest import WAYS
-from benchmarks.oracles.right_work import MANNERS
-from benchmarks.surveys.fairness import HOLLOW, Tally, hollow, honest, one_wrong, right
-from benchmarks.surveys.follow_through import invented, mistaken
-from benchmarks.surveys.roundings import MOST as BOUNDS
-from benchmarks.surveys.roundings import beyond, survey
+from benchmarks.surveys import course
+from benchmarks.surveys.course_layouts import WRITERS
+from benchmarks.surveys.fairness import SURVEYS, Tally, survey
+from tests.classroom.test_owners_in_a_course import FORMS, faults
+from tests.conftest import in_process
 
-SHOWN = 3
-"""How many failures a message shows."""
-
-UNFAIR = ("missed, no rounding", "false cause")
-"""What must not happen to one wrong number: what coarse rounding reaches may be passed over."""
+COUNT = 30
+"""Number of submissions of each kind."""
 
 
-def assert_fair(tally: Tally, *unfair: str) -> None:
-    """Assert that there is no failure, or none of those that begin with some words."""
-    found = [f for f in tally.failures if not unfair or str(f["why"]).startswith(unfair)]
-    lines = [json.dumps(failure, ensure_ascii=False) for failure in found[:SHOWN]]
-    assert not found, "\n".join([f"{len(found)} unfair, such as", *lines])
+def judged(name: str, way: str) -> Tally:
+    return survey(name, np.random.default_rng([COUNT, *map(ord, way)]), COUNT, [way])
 
 
-def name_of(manner: tuple[bool, bool, str]) -> str:
-    significant, cut, carries = manner
-    return f"{'cut' if cut else 'rounded'}-{'significant' if significant else 'decimals'}-{carries}"
+def assert_fair(tally: Tally) -> None:
+    assert not tally.beyond(spare=1), tally.misjudged[:3]
 
 
-@pytest.mark.parametrize("number", range(len(MANNERS)), ids=[name_of(m) for m in MANNERS])
-def test_right_sheets_are_never_wrong(number: int) -> None:
-    assert_fair(right(np.random.default_rng([1, number]), 30, [number]))
+@pytest.mark.parametrize("way", SURVEYS["roundings"]["kinds"])
+def test_honest_roundings_are_right(way: str) -> None:
+    assert_fair(judged("roundings", way))
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_honest_ways_are_never_wrong(way: str) -> None:
-    assert_fair(honest(np.random.default_rng([2, *map(ord, way)]), 9, [way]))
+@pytest.mark.parametrize("way", SURVEYS["forms"]["kinds"])
+def test_other_forms_of_right_work_are_right(way: str) -> None:
+    assert_fair(judged("forms", way))
 
 
-@pytest.mark.parametrize("sort", HOLLOW)
-def test_hollow_sheets_are_never_right(sort: str) -> None:
-    assert_fair(hollow(np.random.default_rng(3), 4, [sort]))
+@pytest.mark.parametrize("way", SURVEYS["one_wrong_cell"]["kinds"])
+def test_wrong_numbers_are_found_and_nothing_else(way: str) -> None:
+    assert_fair(judged("one_wrong_cell", way))
 
 
-def test_one_wrong_number_is_found_and_no_cause_is_made_up() -> None:
-    assert_fair(one_wrong(np.random.default_rng(4), 60), *UNFAIR)
+@pytest.mark.parametrize("way", SURVEYS["hollow"]["kinds"])
+def test_hollow_submissions_are_never_right(way: str) -> None:
+    assert_fair(judged("hollow", way))
 
 
-def test_what_follows_from_invented_numbers_earns_next_to_nothing() -> None:
-    tally = invented(np.random.default_rng(5), 18)
-    assert_fair(tally)
-    sheets = sum(n for name, n in tally.counts.items() if name.startswith("sheets: "))
-    by_a_mistake = sum(n for name, n in tally.counts.items() if name.endswith("a mistake gives it"))
-    assert sheets > 50
-    assert by_a_mistake <= 0.1 * sheets  # small matrices of 0 and 1 may be what a mistake gives
+@pytest.mark.parametrize("way", SURVEYS["follow_through"]["kinds"])
+def test_what_follows_earns_points_for_work(way: str) -> None:
+    assert_fair(judged("follow_through", way))
 
 
-def test_no_mistake_is_taken_for_invented_numbers() -> None:
-    tally = mistaken(np.random.default_rng(6), 120)
-    assert_fair(tally)
-    assert tally.counts["later steps that hold only 0 and 1"] > 2
-
-
-@pytest.mark.parametrize("kind", BOUNDS)
-def test_students_of_a_kind_are_judged_within_their_bounds(kind: str) -> None:
-    """Samples of what `benchmarks/roundings.py --kind` judges by the thousand."""
-    tally = survey(np.random.default_rng([5, *map(ord, kind)]), kind, 30)
-    assert not beyond(tally, spare=1), tally.amiss[:SHOWN]
+@pytest.mark.parametrize("name", WRITERS)
+def test_whose_each_file_of_another_course_is(name: str, tmp_path: Path) -> None:
+    made = course.made(seed=2, students=10)
+    form = FORMS[[*WRITERS].index(name) % len(FORMS)]
+    assert faults(made, name, form, tmp_path, in_process) == []

@@ -13,44 +13,54 @@ import pytest
 
 import attncli
 from attncli.core.mechanisms import trace
-from tests.conftest import DATA, SAMPLES, Attn
+from tests.conftest import DATA, SAMPLES, Attn, Result
 
 FILES = DATA / "recorded" / "odd_answers.jsonl"
-"""The sample, the format and the bytes of each file; `benchmarks/surveys/odd_answers.py` makes
-them, and `benchmarks/fuzzing.py` thousands more."""
+"""Right answers to samples in files of which something is odd, with what is true of each.
+
+`benchmarks/surveys/odd_answers.py` makes them, and `benchmarks/fuzzing.py` thousands more. A file
+is `readable` if only its bytes are written otherwise; else some steps are `damaged`.
+"""
 
 FORMATS = ("yaml", "json", "csv", "npz")
 
 
 @pytest.mark.filterwarnings("ignore:.*:DeprecationWarning")
 @pytest.mark.parametrize("form", FORMATS)
-def test_every_odd_file_is_judged_or_refused(form: str, attn: Attn, tmp_path: Path) -> None:
+def test_right_numbers_in_an_odd_file_are_right_or_refused(
+    form: str, attn: Attn, tmp_path: Path
+) -> None:
     path = tmp_path / f"answers.{form}"
-    for line in FILES.read_text(encoding="utf-8").splitlines():
-        name, suffix, text = json.loads(line)
-        if suffix == form:
-            path.write_bytes(text.encode("latin-1"))
-            assert_judged_or_refused(attn, SAMPLES / name, path, path.read_bytes())
-
-
-def assert_judged_or_refused(attn: Attn, problem: Path, path: Path, data: bytes) -> None:
-    shown = data[:400]
-    for more in ((), ("-f", "json")):
-        result = attn("check", problem, path, *more)
-        assert result.status in (0, 1, 2), shown
-        # Bytes that are not UTF-8 are read, with a note.
-        lines = [line for line in result.err.splitlines() if not line.startswith("note: ")]
-        if result.status < 2:
-            assert lines == [], shown
+    for number, line in enumerate(FILES.read_text(encoding="utf-8").splitlines(), 1):
+        file = json.loads(line)
+        if file["suffix"] != form:
             continue
-        assert lines, shown
-        assert lines[0].startswith((str(path), "nothing.csv", "a.csv")), (lines, shown)
-        assert all(line.startswith((str(path), "  ", str(path.parent))) for line in lines), (
-            lines,
-            shown,
-        )
-        assert all(len(line) < 1000 for line in lines), (max(lines, key=len)[:300], shown)
-        assert "\x1b" not in result.err + result.out
+        path.write_bytes(file["data"].encode("latin-1"))
+        found = attn("check", SAMPLES / file["sample"], path, "-f", "json")
+        shown = f"line {number}: {file['data'][:400]}"
+        assert_ends_well(found, path, shown)
+        assert_ends_well(attn("check", SAMPLES / file["sample"], path), path, shown)
+        if found.status == 2:
+            assert "readable" not in file, f"{found.err}{shown}"
+            continue
+        for report in map(json.loads, found.out.splitlines()):
+            if "readable" in file:
+                assert report["verdict"] == "correct", f"{file['readable']}, {shown}"
+            wrong = {name for name, step in report["steps"].items() if step["status"] == "wrong"}
+            assert wrong <= {*file["damaged"]}, f"{wrong}, {shown}"
+
+
+def assert_ends_well(result: Result, path: Path, shown: str) -> None:
+    """Assert that a file is judged or refused, in sentences that name it."""
+    assert result.status in (0, 1, 2), shown
+    # Bytes that are not UTF-8 are read, with a note.
+    lines = [line for line in result.err.splitlines() if not line.startswith("note: ")]
+    assert bool(lines) == (result.status == 2), (lines, shown)
+    for number, line in enumerate(lines):
+        starts = (str(path), "nothing.csv", "a.csv", *("  ", str(path.parent)) * (number > 0))
+        assert line.startswith(starts), (lines, shown)
+        assert len(line) < 1000, (line[:300], shown)
+    assert "\x1b" not in result.err + result.out
 
 
 @pytest.mark.parametrize("odd", ["0.1*e^2", "1.0e^10", "-1.heads: 00", "0.5e5."])
