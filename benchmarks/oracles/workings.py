@@ -255,7 +255,7 @@ def draw(rng: Random, sort: str, **wish: Any) -> Working:
         except UnworkableError:
             continue
         weights = [np.abs(x).max() for name, x in exact.items() if base(name) == "weights"]
-        divisors = [x for name, x in exact.items() if base(name) == "sum"]
+        divisors: list[Any] = [x for name, x in exact.items() if base(name) == "sum"]
         divisors = divisors if working.normalizer == "sum" else []
         divisors += [x.any(-1) for name, x in exact.items() if name.endswith("_normed")]
         if sort == "block":
