@@ -139,12 +139,16 @@ def is_table(rows: Any) -> bool:
 
 
 def recorded_answers() -> Iterator[tuple[dict[str, Any], dict[str, Cells]]]:
-    """Yield recorded submissions whose answers can be written into cells, with their matrices."""
+    """Yield recorded submissions whose answers can be written into cells, with their matrices.
+
+    Those with the step `gate` are left out: a block of that name is read as the key of a problem.
+    """
     for path in sorted((DATA / "submissions").glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             case = json.loads(line)
             matrices = dict(named_matrices(case["answers"]))
-            if "dtype" not in case and matrices and all(map(is_table, matrices.values())):
+            is_written = "dtype" not in case and "gate" not in matrices
+            if is_written and matrices and all(map(is_table, matrices.values())):
                 yield case, matrices
 
 
