@@ -1,68 +1,19 @@
-"""Students of mechanisms, and the problems that they are set.
+"""Problems of mechanisms that people work by hand, drawn at random with small numbers.
 
-A student is the oracle of `tests.oracles`, a habit of rounding, and one thing that is done wrong at
-some of its lines. A problem is drawn at random: each function takes a generator and the options of
-a form, and returns what the program takes.
+Each function takes a generator and the options of a form, and returns what the program takes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
-from benchmarks.oracles import backward
-from benchmarks.oracles.handwriting import Habit, Numbers
-from tests.oracles.arithmetic import FLOATS, Hand, Heads, Keys, T
-from tests.oracles.lists import each
+from benchmarks.oracles.pens import Numbers
+from tests.oracles.arithmetic import FLOATS, Hand, Keys
 from tests.oracles.reference import worked_by
 
 Random = np.random.Generator
-
-
-class Student(Hand):
-    """A hand that does one thing wrong, and rounds as it is used to.
-
-    Attributes:
-        habit: how numbers are written; with an early habit each step goes on from written ones.
-        wrong: what is done wrong.
-        way: which of several ways, None for all of them at once.
-        at: the times, halves of layers or steps where it is done; None for everywhere.
-    """
-
-    def __init__(
-        self, habit: Habit, wrong: str = "", way: int | None = 0, at: Collection[Any] | None = None
-    ) -> None:
-        super().__init__(FLOATS)
-        self.habit, self.wrong, self.way, self.at = habit, wrong, way, at
-
-    def does(self, wrong: str, way: int | None = None) -> bool:
-        is_here = self.at is None or self.here in self.at
-        return wrong == self.wrong and is_here and (way is None or self.way in (None, way))
-
-    def write(self, name: str, heads: T) -> T:
-        if self.habit.early:
-            heads = each(lambda x: float(self.text(x)), heads)
-        return super().write(name, heads)
-
-    def text(self, number: float) -> str:
-        return self.habit.text(float(f"{number:.12g}"))  # half of a unit, which floats miss
-
-    def work(self, problem: Keys) -> dict[str, Heads]:
-        """Return the numbers of every step by name; also on the way back, if there is a loss."""
-        worked_by(self, problem)
-        if isinstance(problem.get("gradient"), dict):
-            backward.worked_by(self, problem)
-        return self.steps
-
-    def sheet(self, numbers: Heads, shape: tuple[int, ...]) -> Any:
-        """Return a step as it is handed in, in its own shape if it has as many numbers."""
-        texts = np.array(each(self.text, numbers), object)
-        return (texts.reshape(shape) if texts.size == np.prod(shape) else texts[0]).tolist()
-
-
-# ---- problems
 
 
 def part(rng: Random, *shape: int, low: int = -2, high: int = 3, over: int = 2) -> Any:
@@ -183,7 +134,7 @@ SMALLEST = 0.02
 """Minimum of weights, probabilities and variances: four decimals leave three digits of each."""
 
 
-def blocks(rng: Random, count: int, is_gated: bool, **more: Any) -> Keys:
+def blocks(rng: Random, count: int, is_gated: bool = False, **more: Any) -> Keys:
     """A language model whose numbers are neither large nor near 0."""
     d, inner, layers = 4, 3, list[Keys]()
     for _ in range(count):
@@ -201,8 +152,9 @@ def blocks(rng: Random, count: int, is_gated: bool, **more: Any) -> Keys:
     table = part(rng, len(WORDS), d, low=-6, high=6, over=8)
     keys: Keys = {"kind": "transformer", "tokens": said[:-1], "target": said[1:], "layers": layers}
     keys |= {"embedding": {"vocabulary": WORDS, "table": table}, "unembedding": "tied"}
-    steps = Student(Habit(9)).work(keys)
-    is_moderate = all(is_telling(name.split(".")[-1], np.array(x)) for name, x in steps.items())
+    worked_by(hand := Hand(FLOATS), keys)
+    steps = hand.steps.items()
+    is_moderate = all(is_telling(name.split(".")[-1], np.array(x)) for name, x in steps)
     return keys if is_moderate else blocks(rng, count, is_gated, **more)
 
 

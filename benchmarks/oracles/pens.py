@@ -85,6 +85,16 @@ class Pen:
             text = text.rstrip("0").rstrip(".")
         return text.removeprefix("-") if float(text) == 0 else text
 
+    def half_units(self, numbers: Numbers) -> Numbers:
+        """Return half a unit of the last digit of each number; 1200 in three digits has tens.
+
+        A lone 0 has no digit: who writes significant digits writes it of nothing else.
+        """
+        numbers = np.asarray(numbers, float)
+        half = 0.5 * 10.0 ** -self.places(self.rounded(numbers))
+        is_bare = ~np.isfinite(numbers) | (self.significant & (self.rounded(numbers) == 0))
+        return np.where(is_bare, 0.0, half)
+
     def finer(self, by: int) -> Pen:
         """Return a pen for scratch paper, with more digits."""
         return replace(self, count=self.count + by)
@@ -92,3 +102,28 @@ class Pen:
     def __str__(self) -> str:
         kind = "significant digits" if self.significant else "decimals"
         return f"{'cut off' if self.cut else 'rounded'} to {self.count} {kind}"
+
+
+@dataclass(frozen=True)
+class Habit(Pen):
+    """A pen, and whether every step goes on from the numbers as they were written.
+
+    Attributes:
+        early: True if it does.
+    """
+
+    early: bool = False
+
+    def goes_on(self, _: str, numbers: Numbers) -> Numbers:
+        """Return what is used of a step."""
+        return self.rounded(numbers) if self.early else numbers
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}, {'goes on from rounded' if self.early else 'rounds last'}"
+
+
+HABITS = [
+    Habit(count, significant, early=early)
+    for count, significant in ((2, False), (4, False), (3, True))
+    for early in (True, False)
+]

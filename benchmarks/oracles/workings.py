@@ -7,7 +7,7 @@ array of the axes (head, row, column[, hidden]); `Working.paper` gives it as it 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import SimpleNamespace
@@ -15,21 +15,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from benchmarks.oracles import gradient_student
-from benchmarks.oracles.drawn import Drawing, Keys, Random, draw_block, draw_cache, draw_positions
-from benchmarks.oracles.handwriting import Habit
-from benchmarks.oracles.pens import UNWRITABLE, GoesOn, Numbers, with_all_digits
-from tests.oracles.arithmetic import FLOATS, Arithmetic, Hand, T
+from benchmarks.oracles import backward, mechanisms
+from benchmarks.oracles.drawn import DATA, Drawing, Keys, Random, one_of
+from benchmarks.oracles.pens import UNWRITABLE, GoesOn, Numbers, Pen, with_all_digits
+from tests.oracles.arithmetic import FLOATS, Arithmetic, Hand, Heads, T
 from tests.oracles.lists import each
 from tests.oracles.reference import worked_by
 
 LARGEST_WEIGHT = 50
 """Larger weights come from a sum near 0, which nobody divides by."""
-
-SMALLEST = 0.02
-"""Minimum of the shares and variances of a transformer block, of which few decimals tell little."""
-
-SPREAD = ("weights", "probabilities", "variance", "mean_square")
 
 TURNED = ("X", "memory", "Q", "K", "V", "scores", "bias", "W_q", "W_k", "W_v", "W_o")
 """The matrices that are transposed where a token is a column."""
@@ -47,15 +41,43 @@ def finds_right(_step: str, numbers: Numbers, _used: Mapping[str, Numbers]) -> N
 
 
 class UnworkableError(Exception):
-    """No student can work this: its word says why."""
+    """No student can work this, or can make this mistake here."""
+
+
+def need(is_possible: bool) -> None:
+    """Raise UnworkableError where a mistake cannot be made."""
+    if not is_possible:
+        raise UnworkableError
+
+
+class FinishedError(Exception):
+    """The last step that is asked for is written."""
 
 
 class Student(Hand):
-    """Goes on from what a function makes of each step that is written."""
+    """A hand that makes one mistake of a mechanism, and goes on from what it notes of each step.
 
-    def __init__(self, own: Arithmetic, noted: GoesOn) -> None:
+    Attributes:
+        noted: takes a step and its numbers, and returns those that are used of it.
+        wrong: what is done wrong.
+        way: which of several ways, None for all of them at once.
+        at: the times, halves of layers or steps where it is done; None for everywhere.
+    """
+
+    def __init__(
+        self,
+        noted: GoesOn = with_all_digits,
+        wrong: str = "",
+        way: int | None = 0,
+        at: Collection[Any] | None = None,
+        own: Arithmetic = FLOATS,
+    ) -> None:
         super().__init__(own)
-        self.noted = noted
+        self.noted, self.wrong, self.way, self.at = noted, wrong, way, at
+
+    def does(self, wrong: str, way: int | None = None) -> bool:
+        is_here = self.at is None or self.here in self.at
+        return wrong == self.wrong and is_here and (way is None or self.way in (None, way))
 
     def write(self, name: str, heads: T) -> T:
         super().write(name, heads)
@@ -64,21 +86,25 @@ class Student(Hand):
         used: T = self.steps[last]
         return used
 
-
-class Backward(gradient_student.Student):
-    """The same of derivatives."""
-
-    noted: GoesOn = staticmethod(with_all_digits)
-
-    def write(self, name: str, numbers: Numbers) -> Numbers:
-        return self.noted(name, np.asarray(numbers, float))
-
-    def aside(self, name: str, numbers: Numbers) -> Numbers:
-        return self.write(name, numbers)
+    def work(self, problem: Keys) -> dict[str, Heads]:
+        """Return the numbers of every step by name; also on the way back, if there is a loss."""
+        worked_by(self, problem)
+        if isinstance(problem.get("gradient"), dict):
+            backward.worked_by(self, problem)
+        return self.steps
 
 
-def functions(root: float | None = None, e: float | None = None, dtype: Any = float) -> Arithmetic:
-    """Return the arithmetic of a student who takes rounded constants, or of a computer."""
+def functions(
+    root: float | None = None, e: float | None = None, dtype: Any = float, tanh: Any = None
+) -> Arithmetic:
+    """Return the arithmetic of a student who takes rounded constants, or of a computer.
+
+    Args:
+        root: what is taken for the root that scores are divided by.
+        e: what is taken for e.
+        dtype: the floats of the computer.
+        tanh: the function that is taken for tanh.
+    """
     module = math if dtype is float else np
     names = ("exp", "log", "sqrt", "tanh", "cos", "sin", "pi")
     own = SimpleNamespace(**{name: getattr(module, name) for name in names}, erf=math.erf)
@@ -86,6 +112,7 @@ def functions(root: float | None = None, e: float | None = None, dtype: Any = fl
         own.sqrt = lambda _: root  # no other root is taken where scores are scaled
     if e:
         own.exp = lambda x: e**x
+    own.tanh = tanh or own.tanh
     total = math.fsum if dtype is float else (lambda terms: np.sum(terms, dtype=dtype))
     return Arithmetic(own, dtype, total)
 
@@ -125,7 +152,8 @@ class Working:
     @property
     def normalizer(self) -> str:
         usual = "sum" if self.keys.get("score") == "linear" else "softmax"
-        return str(self.keys.get("normalize", {}).get("name", usual))
+        how = self.keys.get("normalize", {})
+        return str(how.get("name", usual))
 
     @property
     def along(self) -> int:
@@ -143,43 +171,74 @@ class Working:
         """The steps that may be handed in; the rows of a table of embeddings are no work."""
         return [name for name in self.exact if self.sort != "block" or name != "X"]
 
+    def before(self, step: str) -> list[str]:
+        """Return the steps before one.
+
+        Raises:
+            UnworkableError: where there is no such step.
+        """
+        need(step in self.names)
+        return self.names[: self.names.index(step)]
+
     def work(
         self,
         goes_on: GoesOn = with_all_digits,
         finds: Finds = finds_right,
         most: float = UNWRITABLE,
+        until: str = "",
         **constants: Any,
     ) -> Known:
-        """Work every step, and return its numbers before they are written.
+        """Work every step, or all until one, and return its numbers before they are written.
 
         Raises:
             UnworkableError: for numbers larger than `most`, and where rounding changes which steps
                 there are, which number a hardmax chooses, or whether a sum is 0.
         """
-        known, exact = self._work(goes_on, finds, most, **constants), self.exact
+        known, exact = self._work(goes_on, finds, most, until, **constants), self.exact
+        if until:
+            return known
         if {n: x.shape for n, x in known.items()} != {n: x.shape for n, x in exact.items()}:
             raise UnworkableError("other steps")
         for name, right in exact.items():
             is_choice = base(name) == "weights" and self.normalizer == "hardmax"
-            if is_choice and not np.array_equal(known[name], right):
+            if is_choice and finds is finds_right and not np.array_equal(known[name], right):
                 raise UnworkableError("another choice")
-            if base(name) == "sum" and ((goes_on(name, known[name]) == 0) & (right != 0)).any():
+            used = goes_on(name, known[name])
+            if base(name) == "sum" and ((used == 0) & (known[name] != 0)).any():
                 raise UnworkableError("exponentials that round to 0")
         return known
 
-    def _work(self, goes_on: GoesOn, finds: Finds, most: float, **constants: Any) -> Known:
+    def step(
+        self, name: str, given: Mapping[str, Numbers], finds: Finds = finds_right, **constants: Any
+    ) -> Numbers:
+        """Return the numbers of one step, worked from those given of the steps before it.
+
+        Raises:
+            UnworkableError: where there is no such step, or shapes do not go together.
+        """
+        known = self._work(given.get, finds, np.inf, until=name, **constants)
+        need(name in known)
+        return known[name]
+
+    def _work(
+        self, goes_on: GoesOn, finds: Finds, most: float, until: str = "", **constants: Any
+    ) -> Known:
         known: Known = {}
         used: Known = {}
 
         def noted(name: str, numbers: Numbers) -> Numbers:
             known[name] = np.asarray(finds(name, numbers, used))
+            if name == until:
+                raise FinishedError
             used[name] = goes_on(name, known[name])
             return used[name]
 
         with np.errstate(all="ignore"):
             try:
                 self._let_work(noted, **constants)
-            except (ArithmeticError, LookupError, ValueError) as error:
+            except FinishedError:
+                pass
+            except (ArithmeticError, LookupError, ValueError, AssertionError) as error:
                 raise UnworkableError(repr(error)) from error
         for numbers in known.values():
             if np.isnan(numbers).any() or (numbers == np.inf).any():
@@ -192,13 +251,7 @@ class Working:
         keys = dict(self.keys)
         if temperature:
             keys["normalize"] = keys["normalize"] | {"temperature": temperature}
-        if self.sort == "gradient":
-            one = Backward(keys, Habit(12))
-            one.noted = noted
-            one.work()
-        else:
-            own = functions(**constants) if constants else FLOATS
-            worked_by(Student(own, noted), keys)
+        Student(noted, own=functions(**constants) if constants else FLOATS).work(keys)
 
     def after(self, carried: Mapping[str, Numbers], most: float = UNWRITABLE) -> Known:
         """Return what is right for every step after the numbers that somebody went on with."""
@@ -212,8 +265,13 @@ class Working:
             numbers = numbers.swapaxes(1, 2)
         is_vector = self.kind in ("decode", "recurrent") and name[-1].isdigit()
         is_vector &= numbers.ndim == 3 and name[:2] not in ("K_", "V_")
+        is_vector |= name in ("d_b", "new_b")
         numbers = numbers[0] if len(numbers) == 1 and numbers.ndim > 2 else numbers
         return numbers[..., 0, :] if is_vector else numbers
+
+    def sheet(self, known: Known, pen: Pen, steps: Sequence[str]) -> dict[str, Any]:
+        """Return some steps as nested lists of written numbers."""
+        return {name: self.paper(name, pen.texts(known[name])).tolist() for name in steps}
 
 
 def turned(matrix: Any) -> Any:
@@ -229,17 +287,17 @@ def base(step: str) -> str:
     return name
 
 
-def a_gradient(rng: Random) -> Keys:
-    kinds = ("plain", "masked", "pooling", "half", "mean")
-    return gradient_student.draw_gradient(rng, str(rng.choice(kinds)))
+def of_two_heads(of: Callable[..., Keys], forms: str) -> Callable[[Random], Keys]:
+    """Return what draws a problem of a mechanism with one head or two, of one of its forms."""
+    return lambda rng: of(rng, int(rng.integers(1, 3)), **one_of(rng, DATA[forms]))
 
 
 SORTS: dict[str, Callable[..., Keys]] = {
     "plain": lambda rng, **wish: Drawing(rng, **wish).draw(),
-    "block": draw_block,
-    "position": draw_positions,
-    "cache": draw_cache,
-    "gradient": a_gradient,
+    "block": lambda rng: mechanisms.blocks(rng, 1, **one_of(rng, DATA["blocks"])),
+    "position": of_two_heads(mechanisms.positions, "positions"),
+    "cache": of_two_heads(mechanisms.cache, "caches"),
+    "gradient": lambda rng: mechanisms.gradients(rng, one_of(rng, DATA["gradients"])),
 }
 
 
@@ -258,7 +316,5 @@ def draw(rng: Random, sort: str, **wish: Any) -> Working:
         divisors: list[Any] = [x for name, x in exact.items() if base(name) == "sum"]
         divisors = divisors if working.normalizer == "sum" else []
         divisors += [x.any(-1) for name, x in exact.items() if name.endswith("_normed")]
-        if sort == "block":
-            divisors += [(x == 0) | (x > SMALLEST) for n, x in exact.items() if base(n) in SPREAD]
         if all(x.all() for x in divisors) and max(weights, default=0) <= LARGEST_WEIGHT:
             return working

@@ -14,17 +14,19 @@ import pytest
 
 import attncli
 from attncli.checking.mistakes.catalogue import MISTAKES
-from benchmarks.oracles.handwriting import HABITS, Habit, Numbers
-from benchmarks.oracles.homework import draw
-from benchmarks.oracles.students import ImpossibleError, Paper, Wrong, need
+from benchmarks.oracles.drawn import Random
+from benchmarks.oracles.methods import Wrong
+from benchmarks.oracles.pens import HABITS, Habit, Numbers
+from benchmarks.oracles.workings import UnworkableError
+from benchmarks.surveys.fairness import key_of
 from benchmarks.surveys.judging import check
 from benchmarks.surveys.test_mistakes import (
     SORTS,
     TABLES,
     Work,
+    exercise,
     hand_in,
     judged,
-    key_of,
     named_in,
     only_reproduced,
 )
@@ -32,27 +34,26 @@ from benchmarks.surveys.test_slips import Desk, handed_in
 from tests.support.truth import Truth, faults
 
 
-def worked(seed: list[int], habit: Habit) -> Iterator[tuple[np.random.Generator, Paper, Work]]:
+def worked(seed: list[int], habit: Habit) -> Iterator[tuple[Random, Work]]:
     """Yield right work in problems of all kinds, without end."""
     random = np.random.default_rng(seed)
     for wish in cycle(TABLES["wishes"]):
-        paper = draw(random, str(random.choice(SORTS)), **wish)
-        with suppress(ImpossibleError):  # a sum that was rounded to 0 divides nothing
-            paper.work()
-            yield random, paper, hand_in(paper, habit)
+        working = exercise(random, str(random.choice(SORTS)), wish)
+        with suppress(UnworkableError):  # a sum that was rounded to 0 divides nothing
+            yield random, hand_in(working, habit)
 
 
-def some_steps(random: np.random.Generator, paper: Paper) -> list[str]:
+def some_steps(random: Random, names: list[str]) -> list[str]:
     """Choose which steps are handed in: all, any of them, or only the ends."""
     way = random.integers(4)
     if way == 0:
-        return paper.steps
+        return names
     ends = ("Q", "K", "V", "output")
-    chosen = [s for s in paper.steps if (s in ends if way == 1 else random.random() < 0.5)]
-    return chosen or paper.steps[-1:]
+    chosen = [s for s in names if (s in ends if way == 1 else random.random() < 0.5)]
+    return chosen or names[-1:]
 
 
-def with_other_forms(random: np.random.Generator, cells: Any) -> Any:
+def with_other_forms(random: Random, cells: Any) -> Any:
     """Return written cells, some of them blank; −∞ in one of the ways in which it is written."""
     if isinstance(cells, list):
         return [with_other_forms(random, cell) for cell in cells]
@@ -69,11 +70,11 @@ RIGHT_PROBLEMS = 60
 def test_correct_answers_are_never_wrong(habit: Habit) -> None:
     truth, cells = Truth(rounding=str(habit)), Counter[str]()
     every = worked([77, HABITS.index(habit)], habit)
-    for random, paper, work in islice(every, RIGHT_PROBLEMS):
-        sheet = work._replace(steps=some_steps(random, paper)).sheet
+    for random, work in islice(every, RIGHT_PROBLEMS):
+        sheet = work._replace(steps=some_steps(random, work.steps)).sheet
         written = {name: with_other_forms(random, rows) for name, rows in sheet.items()}
-        report = check(key_of(paper), written, truth, strict=not habit.early)
-        assert faults(report, truth) == [], (habit, paper.problem(), written)
+        report = check(key_of(work.working), written, truth, strict=not habit.early)
+        assert faults(report, truth) == [], (habit, work.working.problem, written)
         assert not report.findings
         cells.update(report.counts)
     assert cells["correct"] > 8 * RIGHT_PROBLEMS
@@ -85,19 +86,18 @@ def test_exact_forms_are_correct() -> None:
     seen: Counter[str] = Counter()
     truth = Truth(rounding="exact")
     for i in range(60):
-        paper = draw(random, "integers", **({}, {"score": "dot"})[i % 2])
-        with suppress(ImpossibleError):
-            known = paper.work()
-            (scores,), weights = known["scores"].astype(int), known["weights"]
-            forms: dict[str, Any] = {"scores": scores.tolist()}
-            if "scaled" in known:
-                forms["scaled"] = [[f"{x}/sqrt({paper.d_k})" for x in row] for row in scores]
-            fractions = [[Fraction(x).limit_denominator(1000) for x in row] for row in weights[0]]
-            if np.allclose(np.array([fractions], float), weights, rtol=1e-12, atol=0):
-                forms["weights"] = [[str(x) for x in row] for row in fractions]
-            report = check(key_of(paper), forms, truth, strict=True)
-            assert faults(report, truth) == [], (paper.problem(), forms)
-            seen.update(list(forms))
+        working = exercise(random, "integers", ({}, {"score": "dot"})[i % 2])
+        known, d_k = working.exact, len(working.keys["W_k"][0])
+        (scores,), weights = known["scores"].astype(int), known["weights"]
+        forms: dict[str, Any] = {"scores": scores.tolist()}
+        if "scaled" in known:
+            forms["scaled"] = [[f"{x}/sqrt({d_k})" for x in row] for row in scores]
+        fractions = [[Fraction(x).limit_denominator(1000) for x in row] for row in weights[0]]
+        if np.allclose(np.array([fractions], float), weights, rtol=1e-12, atol=0):
+            forms["weights"] = [[str(x) for x in row] for row in fractions]
+        report = check(key_of(working), forms, truth, strict=True)
+        assert faults(report, truth) == [], (working.problem, forms)
+        seen.update(list(forms))
     assert seen["scaled"] > 10
     thirds = [["1/3", "1/3", "1/3"]] * 3
     problem = attncli.Problem(X=[[0], [0], [0]])
@@ -125,14 +125,13 @@ def some_wrong(at: Desk) -> Numbers:
 def test_a_wrong_q_followed_faithfully_is_one_mistake(habit: Habit) -> None:
     """Every later step is worked from the wrong Q, from rounded numbers or not."""
     cells: Counter[str] = Counter()
-    for random, paper, _ in islice(worked([9, HABITS.index(habit)], habit), FAITHFUL):
-        with suppress(ImpossibleError):
-            need("Q" in paper.steps)
-            work = handed_in(random, paper, habit, some_wrong, "Q")
+    for random, right in islice(worked([9, HABITS.index(habit)], habit), FAITHFUL):
+        with suppress(UnworkableError):
+            work = handed_in(random, right.working, habit, some_wrong, "Q")
             report = judged(work, "Q", work.clear("Q")[0])
             assert report.wrong_steps == ["Q"], str(work)
             assert set(report.findings) <= {"Q"}, str(work)
-            assert {report.steps[name].status for name in paper.steps[3:]} <= RIGHT, str(work)
+            assert {report.steps[name].status for name in work.steps[3:]} <= RIGHT, str(work)
             cells.update(report.counts)
     assert cells["follows"] > 10 * FAITHFUL
 
@@ -146,12 +145,12 @@ def test_no_mistake_is_named_that_does_not_give_the_numbers(habit: Habit) -> Non
     """Random numbers in random cells; and two mistakes at once, the second in a random step."""
     named: set[str] = set()
     every = enumerate(islice(worked([13, HABITS.index(habit)], habit), SPOILT))
-    for i, (random, paper, right) in every:
-        with suppress(ImpossibleError):
-            work = right._replace(steps=some_steps(random, paper))
+    for i, (random, right) in every:
+        with suppress(UnworkableError):
+            work = right._replace(steps=some_steps(random, right.steps))
             if i % 2:
-                id_, at = str(random.choice(list(MISTAKES))), str(random.choice(paper.steps))
-                work = hand_in(paper, habit, Wrong(id_, at))
+                id_, at = str(random.choice(list(MISTAKES))), str(random.choice(right.steps))
+                work = hand_in(right.working, habit, Wrong(id_, at))
             spoil(random, work)
             clear = {name: work.clear(name) for name in work.steps}
             first = next((name for name in clear if not clear[name][1].all()), "")
@@ -164,7 +163,7 @@ def test_no_mistake_is_named_that_does_not_give_the_numbers(habit: Habit) -> Non
     assert named - {*MISTAKES}
 
 
-def spoil(random: np.random.Generator, work: Work) -> None:
+def spoil(random: Random, work: Work) -> None:
     """Put random numbers into random cells of a step."""
     name = str(random.choice(work.steps))
     numbers = work.own[name].copy()

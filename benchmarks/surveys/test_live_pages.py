@@ -9,14 +9,14 @@ from random import Random
 import pytest
 
 import attncli
-from benchmarks.surveys.test_mistakes import SORTS, TABLES, papers
+from benchmarks.surveys.test_mistakes import SORTS, TABLES, exercises
 from tests.support.live_page import Tried, sample_cases, survey, tried
 from tests.support.tools import is_here
 
 
 def random_cases() -> Iterator[Tried]:
     for number, wish in enumerate(TABLES["wishes"]):
-        problem = next(papers(wish, SORTS[number % len(SORTS)], 5)).problem()
+        problem = next(exercises(wish, SORTS[number % len(SORTS)], 5)).problem
         if case := tried(str(wish), attncli.Problem(**problem), Random(number)):
             yield case
 

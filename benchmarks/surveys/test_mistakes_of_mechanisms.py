@@ -28,8 +28,8 @@ from attncli.checking.mistakes import (
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.mistakes.mistake import Mistake
 from benchmarks.oracles import mechanisms
-from benchmarks.oracles.handwriting import Habit, Numbers
-from benchmarks.oracles.mechanisms import Student
+from benchmarks.oracles.pens import Habit, Numbers, Pen
+from benchmarks.oracles.workings import Student
 from benchmarks.surveys.judging import check
 from tests.conftest import tables
 from tests.oracles.lists import every
@@ -203,10 +203,15 @@ def test_every_mistake_of_a_mechanism_has_a_student() -> None:
     assert ids <= {case.id or case.does for case in CASES} | {*BACKWARD}
 
 
-def answers_of(key: AnswerKey, student: Student, names: list[str]) -> Keys:
-    """Return what is handed in of a student's steps, in their shapes."""
-    numbers = student.steps
-    return {name: student.sheet(numbers[name], key.trace[name].value.shape) for name in names}
+def answers_of(key: AnswerKey, student: Student, names: list[str], pen: Pen | None = None) -> Keys:
+    """Return what is handed in of a student's steps, each in its shape if it has as many cells."""
+    answers = {}
+    for name in names:
+        texts = (pen or Pen(4)).texts(np.array(student.steps[name]))
+        shape = key.trace[name].value.shape
+        texts = texts.reshape(shape) if texts.size == np.prod(shape) else texts[0]
+        answers[name] = texts.tolist()
+    return answers
 
 
 OPEN = {
@@ -251,9 +256,9 @@ def test_a_mistake_is_named(case: Case) -> None:
         if not case.where.items() <= form.items():
             continue
         problem, habit = drawn(case.of, form, seed), Habit(4)
-        key, right = AnswerKey(attncli.Problem(**problem)), Student(habit).work(problem)
+        key, right = AnswerKey(attncli.Problem(**problem)), Student(habit.goes_on).work(problem)
         for at, kind in product(places(case, form), case.sheets):
-            student = Student(habit, case.does, case.way, at)
+            student = Student(habit.goes_on, case.does, case.way, at)
             shown = sheets(case.of, student.work(problem))[kind]
             off, truth = changed(student.steps, right, shown), Truth(rounding=str(habit))
             if off:
@@ -264,7 +269,7 @@ def test_a_mistake_is_named(case: Case) -> None:
                 truth = Truth(mistake=case.does if case.id == "" else case.id or "", step=first)
                 firsts |= {first, stem(first)} if kind == case.sheets[0] else set()
             if shown:
-                report = check(key, answers_of(key, student, shown), truth)
+                report = check(key, answers_of(key, student, shown, habit), truth)
                 assert not faults(report, truth), (faults(report, truth), form, seed, at, kind)
     assert case.at in firsts
 
@@ -276,7 +281,7 @@ Lost = tuple[Keys, dict[str, Any], str]
 def slope_of_gates(heads: int) -> Lost:
     """d_net_gate without σ′, which is d_gate."""
     problem = drawn("gate", {"heads": heads, "by_head": False}, 9) | {"gradient": "sum"}
-    context = Student(Habit(4)).work(problem)["context"]
+    context = Student().work(problem)["context"]
     d_gated = np.split(np.ones((3, 2 * heads)) @ np.transpose(problem["W_o"]), heads, axis=1)
     return problem, {"d_net_gate": d_gated * np.array(context)}, "d_net_gate"
 
@@ -284,7 +289,7 @@ def slope_of_gates(heads: int) -> Lost:
 def sign_of_lambda(heads: int) -> Lost:
     form = {"heads": heads, "learned": False, "normed": False}
     problem = drawn("differential", form, 9) | {"gradient": "sum"}
-    values: Any = np.array(Student(Habit(4)).work(problem)["V"])
+    values: Any = np.array(Student().work(problem)["V"])
     d_context = np.split(np.ones((3, 3)) @ np.transpose(problem["W_o"]), heads, axis=1)
     d_weights = np.array(d_context) @ values.swapaxes(1, 2)
     factor = problem["differential"]["lambda"][0]
@@ -293,7 +298,7 @@ def sign_of_lambda(heads: int) -> Lost:
 
 def rescaling_of_tiles(heads: int) -> Lost:
     problem = drawn("tiles", {"tiles": 2, "blocked": False}, heads) | {"gradient": "sum"}
-    sums: Any = np.array(Student(Habit(4)).work(problem)["l_2"])
+    sums: Any = np.array(Student().work(problem)["l_2"])
     d_last = np.repeat(1 / sums, 2, axis=-1)
     return problem, {"d_O_2": d_last, "d_O_1": d_last}, "d_O_1"
 
@@ -309,7 +314,7 @@ BACKWARD = {
 @pytest.mark.parametrize("id_", BACKWARD)
 def test_a_mistake_on_the_way_back_is_named(id_: str, heads: int) -> None:
     problem, numbers, first = BACKWARD[id_](heads)
-    key, student = AnswerKey(attncli.Problem(**problem)), Student(Habit(4))
+    key, student = AnswerKey(attncli.Problem(**problem)), Student()
     student.steps = numbers
     truth = Truth(mistake=id_, step=first)
     report = check(key, answers_of(key, student, [*numbers]), truth)
@@ -322,7 +327,7 @@ def test_a_mistake_on_the_way_back_is_named(id_: str, heads: int) -> None:
 def test_a_gate_is_exchanged_in_one_place(way: int, wrong: list[str]) -> None:
     """What comes after the product, what is activated, or the matrices, is not wrong once more."""
     problem = drawn("blocks", FORMS["blocks"][4], 0)
-    student = Student(Habit(4), id_ := "gate_and_value_exchanged", way)
+    student = Student(wrong=(id_ := "gate_and_value_exchanged"), way=way)
     key, names = AnswerKey(attncli.Problem(**problem)), [*student.work(problem)]
     report = check(key, answers_of(key, student, names), Truth(mistake=id_, step=wrong[0]))
     assert {name: found.id for name, found in report.findings.items()} == dict.fromkeys(wrong, id_)
@@ -340,7 +345,7 @@ def test_a_gate_is_exchanged_in_one_place(way: int, wrong: list[str]) -> None:
 )
 def test_messages_are_in_the_words_of_a_block(id_: str, step: str, message: str) -> None:
     problem = drawn("blocks", FORMS["blocks"][0], 0)
-    key, student = AnswerKey(attncli.Problem(**problem)), Student(Habit(4), id_)
+    key, student = AnswerKey(attncli.Problem(**problem)), Student(wrong=id_)
     names = [*student.work(problem)]
     report = check(key, answers_of(key, student, names), Truth(mistake=id_, step=step))
     assert report.findings[step].message == message
@@ -349,7 +354,7 @@ def test_messages_are_in_the_words_of_a_block(id_: str, step: str, message: str)
 @pytest.mark.parametrize("id_", ["variance_of_a_sample", "residual_forgotten", "gain_forgotten"])
 def test_what_follows_a_mistake_in_a_half_of_a_layer_is_not_wrong(id_: str) -> None:
     problem = drawn("blocks", FORMS["blocks"][1], 3)
-    key, student = AnswerKey(attncli.Problem(**problem)), Student(Habit(4), id_, at=[(1, 1)])
+    key, student = AnswerKey(attncli.Problem(**problem)), Student(wrong=id_, at=[(1, 1)])
     report = key.check(answers_of(key, student, [*student.work(problem)]))
     assert report.wrong_steps == [report.first_wrong_step]
 
@@ -364,10 +369,10 @@ def test_who_works_right_is_right(of: str, form: Keys) -> None:
     """With few digits or many, rounded on the way or not; with all steps, some, and the last."""
     for seed, decimals, is_early in product(range(SEEDS), (2, 3, 4, 6), (False, True)):
         problem, habit = drawn(of, form, 50 + seed), Habit(decimals, early=is_early)
-        key, student = AnswerKey(attncli.Problem(**problem)), Student(habit)
+        key, student = AnswerKey(attncli.Problem(**problem)), Student(habit.goes_on)
         for kind, shown in sheets(of, student.work(problem)).items():
             truth = Truth(rounding=str(habit))
-            report = check(key, answers_of(key, student, shown), truth) if shown else None
+            report = check(key, answers_of(key, student, shown, habit), truth) if shown else None
             assert not report or not faults(report, truth), (report, seed, habit, kind)
 
 
@@ -377,5 +382,5 @@ def test_rounded_steps_are_the_student_s(form: Keys) -> None:
     for seed in range(20):
         problem = drawn("tiles", form, seed)
         trace = attncli.compute(attncli.Problem(**problem, round=2))
-        for name, (rows,) in Student(Habit(2, early=True)).work(problem).items():
+        for name, (rows,) in Student(Habit(2, early=True).goes_on).work(problem).items():
             assert trace[name].value.tolist() == rows, (seed, name)

@@ -17,10 +17,10 @@ import pytest
 
 import attncli
 from attncli.checking.check import AnswerKey, Report
-from benchmarks.oracles.handwriting import HABITS
+from benchmarks.oracles.pens import HABITS
 from benchmarks.surveys.judging import check
 from benchmarks.surveys.test_correct_answers import worked
-from benchmarks.surveys.test_mistakes import CASES, TABLES, Work, papers, shown
+from benchmarks.surveys.test_mistakes import CASES, TABLES, Work, exercises, shown
 from tests.conftest import SAMPLES
 from tests.support.truth import Truth, faults
 
@@ -72,10 +72,10 @@ def said(report: Report) -> Any:
 def drawn(place: int) -> Iterator[tuple[Work, Truth]]:
     """Yield right work, and work with some mistakes."""
     habit = HABITS[place % 4]  # of decimals
-    for _, _, work in islice(worked([41, place], habit), 3):
+    for _, work in islice(worked([41, place], habit), 3):
         yield work, Truth(rounding=str(habit))
     for id_, (case, *_) in [*CASES.items()][place :: 4 * len(COURSES)]:
-        for work in islice(shown(id_, case, habit, papers(case.wish, case.sorts[0], 0)), 1):
+        for work in islice(shown(id_, case, habit, exercises(case.wish, case.sorts[0], 0)), 1):
             yield work, Truth(mistake=id_, step=case.at)
 
 
@@ -84,7 +84,7 @@ def test_letters_of_courses_change_no_verdict(place: int) -> None:
     random = np.random.default_rng(place)
     with_letters = 0
     for work, truth in drawn(place):
-        problem, sheet = attncli.Problem(**work.paper.problem()), work.sheet
+        problem, sheet = attncli.Problem(**work.working.problem), work.sheet
         with_letters += judged_in_letters(problem, sheet, COURSES[place], truth)
         if truth.rounding:  # a few wrong numbers may be right for another step
             few = random.choice([*sheet], min(2, len(sheet)), replace=False)
