@@ -6,13 +6,12 @@ import doctest
 import importlib.util
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, run_command
 from tests.support.page_blocks import blocks, printed, session
 
 TEXT = (ROOT / "README.md").read_text()
@@ -73,10 +72,7 @@ def test_the_reference_is_what_its_script_writes() -> None:
 def test_python_block_prints_what_is_shown() -> None:
     (code,) = [body for language, body in BLOCKS if language == "python"]
     (shown,) = [body for language, body in BLOCKS if language == "text"]
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, cwd=ROOT, check=True, text=True
-    )
-    assert done.stdout == shown
+    assert run_command(sys.executable, "-c", code).out == shown
 
 
 def test_set_up_commands_are_those_that_the_whole_check_runs() -> None:

@@ -6,14 +6,13 @@ A list that grows is read, as any other snapshot, before it is written anew.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import run_command
 from tests.support.snapshots import assert_same
 
 SAMPLE = "sample_inputs/i_am_good.yaml"
@@ -43,14 +42,8 @@ print(json.dumps([run(sys.argv[1:]), *sys.modules]), file=sys.stderr)
 
 def imported(arguments: list[str]) -> tuple[int, list[str]]:
     """Return the exit status of a command and what it has imported at its end."""
-    done = subprocess.run(
-        [sys.executable, "-c", RUN, *arguments],
-        check=True,
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-    )
-    status, *modules = json.loads(done.stderr.splitlines()[-1])
+    done = run_command(sys.executable, "-c", RUN, *arguments)
+    status, *modules = json.loads(done.err.splitlines()[-1])
     return status, modules
 
 

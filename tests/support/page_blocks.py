@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
+from subprocess import STDOUT
 
-from tests.conftest import ROOT, environment, in_process
+from tests.conftest import ROOT, in_process, run_command
 
 
 def blocks(text: str) -> list[tuple[str, str]]:
@@ -38,16 +38,9 @@ def printed(command: str, folder: Path, **variables: str) -> str:
 def in_shell(command: str, folder: Path = ROOT, stdin: str = "", **variables: str) -> str:
     """Return all that a command prints, where `attn` and `python3` are those that are tested."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-c", command],
-        input=stdin.encode(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        cwd=folder,
-        env=environment(PATH=path, **variables),
-        check=False,
-    )
-    return done.stdout.decode()
+    env = {"PATH": path, **variables}
+    bash = ("bash", "-c", command)
+    return run_command(*bash, stdin=stdin.encode(), cwd=folder, env=env, stderr=STDOUT).out
 
 
 def session(body: str) -> list[tuple[str, str]]:
