@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import doctest
-import importlib.util
 import re
+import runpy
 import shutil
 import sys
 from pathlib import Path
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, run_command
-from tests.support.page_blocks import blocks, printed, session
+from tests.support.page_blocks import assert_prints_what_is_shown, blocks, session
 
 TEXT = (ROOT / "README.md").read_text()
 BLOCKS = blocks(TEXT)
@@ -40,10 +40,8 @@ def test_commands_print_what_is_shown(block: str, tmp_path: Path) -> None:
     for folder in ("sample_inputs", "tests/data/errors"):
         if folder in block:
             shutil.copytree(ROOT / folder, tmp_path / folder)
-    commands = session(block)
-    assert commands
-    for command, output in commands:
-        assert printed(command, tmp_path) == output, command
+    assert session(block)
+    assert_prints_what_is_shown(block, tmp_path)
 
 
 def test_every_page_can_be_reached_from_the_readme() -> None:
@@ -61,12 +59,8 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
 
 
 def test_the_reference_is_what_its_script_writes() -> None:
-    spec = importlib.util.spec_from_file_location("reference", ROOT / "docs" / "reference.py")
-    assert spec is not None
-    assert spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    assert script.PAGE.read_text() == script.text(), "run python docs/reference.py"
+    script = runpy.run_path(str(ROOT / "docs" / "reference.py"))
+    assert script["PAGE"].read_text() == script["text"](), "run python docs/reference.py"
 
 
 def test_python_block_prints_what_is_shown() -> None:

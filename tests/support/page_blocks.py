@@ -35,6 +35,12 @@ def printed(command: str, folder: Path, **variables: str) -> str:
     return in_shell(command, folder, **variables)  # only processes show the order of two streams
 
 
+def assert_prints_what_is_shown(body: str, folder: Path, **variables: str) -> None:
+    """Assert that each command of a block prints what the page shows."""
+    for command, output in session(body):
+        assert printed(command, folder, **variables) == output, command
+
+
 def in_shell(command: str, folder: Path = ROOT, stdin: str = "", **variables: str) -> str:
     """Return all that a command prints, where `attn` and `python3` are those that are tested."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
