@@ -25,13 +25,8 @@ def attack(attn: Attn, folder: Path, patch: Patch) -> None:
     (folder / "work/far").symlink_to("below/far")  # work/far/../../s.zip is work/s.zip
     (folder / "work/out").symlink_to("../out")
     (folder / "work/link.csv").symlink_to(folder / "out/s.csv")
-    for name in (
-        "../out/s.csv",
-        "link.csv",
-        "out/s.csv",
-        str(folder / "out/s.csv"),
-        "../s.zip/s.csv",
-    ):
+    absolute = str(folder / "out/s.csv")
+    for name in ("../out/s.csv", "link.csv", "out/s.csv", absolute, "../s.zip/s.csv"):
         for text, command in (("X", ["compute"]), ("scores", ["check", folder / "hw.yaml"])):
             save(folder / "hw.yaml", PROBLEM)
             path = save(folder / "work/p.yaml", f"{text}: {name}\n")
@@ -46,15 +41,8 @@ def attack(attn: Attn, folder: Path, patch: Patch) -> None:
     save(folder / "work/in/Bo.yaml", RIGHT)
     (folder / "work/in/Cy.yaml").symlink_to(secret)
     (folder / "work/in/x:1").symlink_to(secret)
-    names = (
-        "../out/secret.yaml",
-        str(secret),
-        "in/Cy.yaml",
-        "in/x:1",
-        "in/Cy.yaml:1",
-        "out/secret.yaml",
-    )
-    for name in (*names, "../s.zip/secret.yaml", "in/../../out/secret.yaml"):
+    names = ["../out/secret.yaml", str(secret), "in/../../out/secret.yaml", "out/secret.yaml"]
+    for name in (*names, "../s.zip/secret.yaml", "in/Cy.yaml", "in/Cy.yaml:1", "in/x:1"):
         save(folder / "work/m.csv", f"student,problem,file\nAda,,{name}\n")
         flags = ("check", folder / "hw.yaml", "--manifest", "m.csv")
         refuse(attn, f"m.csv:2: {name}: {OUTSIDE}", *flags, "in", cwd=folder / "work")
