@@ -80,17 +80,6 @@ def test_no_input_is_overwritten(name: str, attn: Attn, tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_no_matrix_file_is_overwritten(attn: Attn, tmp_path: Path) -> None:
-    (tmp_path / "x.csv").write_text("1,2\n")
-    (tmp_path / "a.yaml").write_text("X: x.csv\n")
-    for command in (["compute", "a.yaml"], ["compute", "-m", "X=x.csv"]):
-        result = attn(*command, "-o", "x.csv", cwd=tmp_path)
-        assert "is read here, and would be overwritten" in result.err
-    assert (tmp_path / "x.csv").read_text() == "1,2\n"
-    # What an earlier run read is not read now.
-    assert attn("compute", GOOD, "-o", "x.csv", cwd=tmp_path).status == 0
-
-
 @pytest.mark.whole
 def test_standard_input_is_not_overwritten(attn_process: Attn, tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
