@@ -129,11 +129,6 @@ def test_damaged_files_are_called_so(name: str, tmp_path: Path) -> None:
     assert message.startswith(f"f{DAMAGED[name][1]}: {NOT_NUMPY}")
 
 
-def test_an_array_that_claims_more_numbers_than_it_has_is_refused(tmp_path: Path) -> None:
-    claim = HEADER.replace(b"(2, 2), }   ", b"(2, 9999), }")
-    assert str(refusal_of(tmp_path, claim, ".npy")).startswith("f.npy: X claims 19,998 numbers")
-
-
 def test_odd_members_of_a_zip_file_are_one_error(tmp_path: Path) -> None:
     for data in (
         zipped({"notes.txt": "words"}),
