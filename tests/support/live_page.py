@@ -19,7 +19,7 @@ import attncli
 from attncli.core.errors import InputError
 from attncli.pages.html import traces
 from attncli.printing.formats import Selection
-from tests.conftest import SAMPLES
+from tests.conftest import DATA, SAMPLES
 
 CHANGES = 5
 NEAR = 1e-12  # of the largest number of a step
@@ -29,36 +29,7 @@ OWN_TEXTS = ("2", "0.5", "1.25")
 ADJUSTED = re.compile("masked|biased|capped|scaled|scores|inputs")
 """Steps that the page calls by another name, as it has a mask that may block nothing."""
 
-SCRIPT = """
-var one = w.attnLive.all[0], made = w.attnLive.data;
-return states[frames.indexOf(frame)].map(function (state) {
-  var error = one.calculate(state);
-  if (error) return {error: error};
-  one.refresh();
-  var steps = {}, told = {};
-  one.steps.forEach(function (step, i) {
-    if (step.expression || !(step.name in steps)) {
-      steps[step.name] = Array.from(one.arrays(i).data, (x) => (isFinite(x) ? x : null));
-    }
-  });
-  one.cells.forEach(function (cell) {
-    var about = made.cells[cell.td.dataset.c];
-    if (!about) return;
-    var box = d.createElement("div");
-    box.innerHTML = made.shapes[about[1]];
-    w.attnLive.fill(box, about.slice(2), function () {});
-    w.attnLive.settle(box, cell.td.dataset.c);
-    var walker = d.createTreeWalker(box, 4), texts = [];
-    while (walker.nextNode()) texts.push(walker.currentNode.data);
-    told[about[2]] = texts.join(" ").replace(/\\s+/g, " ");
-  });
-  var sums = Array.from(d.querySelectorAll(".mixture li"), function (line) {
-    var shown = Array.from(line.childNodes).filter((node) => !node.hidden);
-    return shown.map((node) => node.textContent).join("").trim().replace(/\\s+/g, " ");
-  });
-  return {steps: steps, told: told, sums: sums, yaml: one.yaml()};
-});
-"""
+SCRIPT = (DATA / "scripts" / "see_changed_pages.js").read_text(encoding="utf-8")
 
 
 class Tried(NamedTuple):
