@@ -143,14 +143,6 @@ def test_bytes_that_are_no_text_are_refused(attn: Attn) -> None:
         assert "is no text in UTF-8" in result.err
 
 
-def test_a_quiet_command_has_no_note_on_windows_1252(attn: Attn, tmp_path: Path) -> None:
-    file = tmp_path / "hw.yaml"
-    file.write_bytes("title: café\nX: [[1, 0], [0, 1]]\n".encode("cp1252"))
-    for words in (("compute", file), ("worksheet", file, "-f", "yaml")):
-        assert "note: " in attn(*words).err
-        assert attn(*words, "-q").err == ""
-
-
 def test_names_that_the_system_refuses_are_told(attn: Attn, tmp_path: Path) -> None:
     (tmp_path / "one").symlink_to("two")
     (tmp_path / "two").symlink_to("one")

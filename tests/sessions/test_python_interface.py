@@ -83,12 +83,13 @@ def test_arrays_of_large_steps_do_not_change() -> None:
 
 def test_what_the_caller_does_with_an_array_changes_no_problem() -> None:
     x, rows = np.eye(2), [np.array([1.0, 0.0]), np.array([0.0, 1.0])]
-    problem = attncli.Problem(X=x, W_q=rows, mask={"keep": x})
+    score = {"name": "general", "W": x}
+    problem = attncli.Problem(X=x, W_q=rows, mask={"keep": x}, score=score)
     kept = np.zeros((1, 1, 2, 2))
     trace = attncli.compute(attncli.Problem(X=x), settle=lambda name, array: kept)
     for array in (x, *rows, kept):
         array[...] = 7
-    for held in (problem.X, problem.W_q, problem.mask["keep"]):
+    for held in (problem.X, problem.W_q, problem.mask["keep"], problem.score["W"]):
         np.testing.assert_array_equal(held, np.eye(2))
     assert not trace["Q"].value.flags.writeable
 
