@@ -44,7 +44,7 @@ def test_what_may_be_read_in_two_ways_is_refused(text: str, said: str) -> None:
     assert len(caught.value.faults) == 1
 
 
-@settings(deadline=None, max_examples=80, derandomize=True, database=None)
+@settings(max_examples=80)
 @given(st.text(alphabet="01.,;:-|[](){}\\&$% \t\n\rIe⎡⎤…", max_size=30))
 def test_any_text_is_read_or_refused_and_numbers_stay_where_they_stood(text: str) -> None:
     try:

@@ -362,7 +362,7 @@ PLACES = st.tuples(st.integers(1, 9), st.integers(1, 9))
 WORDS = st.sampled_from(table("workbooks", "words"))
 
 
-@settings(deadline=None, max_examples=100, derandomize=True, database=None)
+@settings(max_examples=100)
 @given(
     st.dictionaries(PLACES, WORDS, min_size=1, max_size=60), st.sampled_from([None, KnownClass()])
 )

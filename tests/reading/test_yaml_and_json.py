@@ -19,7 +19,7 @@ from tests.attacks.nesting import nested
 from tests.conftest import SAMPLE_FILES, cases, table
 from tests.reading.forms import documents_in, refusal_of
 
-QUICK = settings(deadline=None, max_examples=25, derandomize=True, database=None)
+QUICK = settings(max_examples=25)
 
 
 def test_keys_without_a_value_are_reported_together(tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ def test_a_zip_file_that_was_changed_is_read_anew(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=40), st.integers(0, 200), st.integers(0, 40))
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@settings(max_examples=60)
 def test_broken_zip_files_raise_one_error(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, at: int, cut: int
 ) -> None:

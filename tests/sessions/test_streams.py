@@ -30,7 +30,7 @@ BLOCK = "notes: |\n  {a\n  --- b\nX: [[1]]\n"
 PROBLEMS = [SMALL, PRETTY, BARE, YAML, FLOW, BLOCK, f"# a comment\n{YAML}"]
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@settings(max_examples=200)
 @given(st.lists(st.sampled_from(PROBLEMS), min_size=1, max_size=6), st.integers(1, 300))
 def test_every_problem_of_a_stream_is_a_part(several: list[str], size: int) -> None:
     """In any order, in pieces of any size, with lines of dashes where YAML needs them."""
