@@ -63,11 +63,6 @@ def test_every_option_of_every_command_is_a_candidate(attn: Attn) -> None:
                 assert f" {option}" in page
 
 
-def test_signs_that_control_a_terminal_are_written_out(attn: Attn, tmp_path: Path) -> None:
-    (tmp_path / "hw.yaml").write_text('tokens: ["a\\nb", "\\e[31m"]\nX: [[1], [2]]')
-    assert words(attn, "attn explain hw.yaml 'sum[", tmp_path) == [r"sum[a\nb]", "sum[2]"]
-
-
 # --- in shells -------------------------------------------------------------------------------
 
 
