@@ -17,7 +17,6 @@ import pytest
 import attncli
 from attncli.checking.mistakes import of_weights
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.cli.listings import score_tables
 from attncli.core.attention import masks, normalizers, scores
 from attncli.core.attention.masks import MASKS, MaskForm
 from attncli.core.attention.normalizers import NORMALIZERS
@@ -35,7 +34,7 @@ from attncli.printing import formats
 from attncli.printing import table as table_format
 from attncli.printing.formats import FORMATS
 from attncli.reading.load import Overrides, load_all
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Attn
 
 X = [[1, 0], [0, 1], [1, 1]]
 
@@ -82,11 +81,6 @@ def part_of_schema(key: str, part: str) -> Any:
     return next(mapping for mapping in mappings if part in mapping)
 
 
-def listed() -> str:
-    """Return what `attn scores` prints."""
-    return "\n".join("".join(text for text, _ in line) for line in score_tables())
-
-
 def trace_of(path: Path, text: str, **flags: str) -> attncli.Trace:
     """Return the trace of a file, with flags of the command line, as `attn compute` has them."""
     path.write_text(text)
@@ -108,7 +102,7 @@ def test_recipe_for_a_score_function() -> None:
     assert trace["scores"].formula == "scores = Q Kᵀ / (‖Q‖ ‖K‖) · 5"
 
 
-def test_recipe_for_a_mask_form(tmp_path: Path) -> None:
+def test_recipe_for_a_mask_form(attn: Attn, tmp_path: Path) -> None:
     recipe("mask form", masks)
     trace = attncli.compute(attncli.Problem(X=X, mask={"diagonal": False}))
     assert trace["weights"].value.diagonal().tolist() == [0, 0, 0]
@@ -124,7 +118,7 @@ def test_recipe_for_a_mask_form(tmp_path: Path) -> None:
     assert of_flag.inputs["mask"].value.tolist() == (1 - np.eye(3)).tolist()
     truth = {"anyOf": [{"$ref": "#/$defs/truth"}, {"type": "null"}]}
     assert part_of_schema("mask", "diagonal")["diagonal"] == truth
-    assert "diagonal  j ≠ p" in listed()
+    assert "diagonal  j ≠ p" in attn("scores").out
 
 
 def test_recipe_for_a_normaliser() -> None:
@@ -175,7 +169,7 @@ def test_a_mask_form_of_a_matrix() -> None:
         attncli.Problem(X=X, mask={"hidden": np.ones((3, 2))})
 
 
-def test_a_normaliser_with_a_parameter(tmp_path: Path) -> None:
+def test_a_normaliser_with_a_parameter(attn: Attn, tmp_path: Path) -> None:
     factor = Parameter("factor", default=2.0, number=count())
 
     @NORMALIZERS.row("multiplied", "c s / Σ c s", "as sum", (factor,))
@@ -198,10 +192,10 @@ def test_a_normaliser_with_a_parameter(tmp_path: Path) -> None:
     assert schema["name"]["enum"] == ["multiplied"]
     assert schema["factor"]["anyOf"][0] == {"type": "integer", "minimum": 1, "maximum": 2**31}
     assert "axis" in schema
-    assert "multiplied  c s / Σ c s" in listed()
+    assert "multiplied  c s / Σ c s" in attn("scores").out
 
 
-def test_a_score_function_with_parameters(tmp_path: Path) -> None:
+def test_a_score_function_with_parameters(attn: Attn, tmp_path: Path) -> None:
     matrix = Parameter("M", ("d_q", "d_k"), required=True)
     times = Parameter("times", default=3.0, number=number(above=2))
 
@@ -227,7 +221,7 @@ def test_a_score_function_with_parameters(tmp_path: Path) -> None:
     assert schema["M"] == {"$ref": "#/$defs/matrix"}
     assert schema["name"]["enum"] == ["bent"]
     assert schema["times"]["anyOf"][0] == {"type": "number", "exclusiveMinimum": 2}
-    assert "with M (d_q, d_k), times = 3" in listed()
+    assert "with M (d_q, d_k), times = 3" in attn("scores").out
 
 
 @pytest.mark.parametrize("table", [SCORES, NORMALIZERS], ids=["score", "normalize"])

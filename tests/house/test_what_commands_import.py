@@ -29,13 +29,6 @@ print(json.dumps([run(sys.argv[1:]), *sys.modules]), file=sys.stderr)
 """
 
 
-def imported(arguments: list[str]) -> tuple[int, list[str]]:
-    """Return the exit status of a command and what it has imported at its end."""
-    done = run_command(sys.executable, "-c", RUN, *arguments)
-    status, *modules = json.loads(done.err.splitlines()[-1])
-    return status, modules
-
-
 def rooms(modules: list[str]) -> str:
     """Return a line for each room with its modules, and one for libraries."""
     found: dict[str, set[str]] = defaultdict(set)
@@ -57,6 +50,8 @@ def test_a_command_imports_no_more_than_it_did(name: str, tmp_path: Path) -> Non
     wrong = tmp_path / "wrong.json"
     wrong.write_text(WRONG)
     places = {"WRONG": str(wrong), "NEW": str(tmp_path / "new.yaml")}
-    status, modules = imported([places.get(word, word) for word in shlex.split(COMMANDS[name])])
+    words = [places.get(word, word) for word in shlex.split(COMMANDS[name])]
+    result = run_command(sys.executable, "-c", RUN, *words)
+    status, *modules = json.loads(result.err.splitlines()[-1])
     assert status == (1 if name == "check_wrong" else 0)
     assert_same(rooms(modules), f"modules/{name}.txt")

@@ -69,7 +69,6 @@ def test_every_option_of_every_command_is_a_candidate(attn: Attn) -> None:
 START = {
     "bash": (["bash", "--norc", "--noprofile"], 'eval "$(attn completion bash)"'),
     "zsh": (["zsh", "-f"], 'autoload -Uz compinit; compinit -u -D; eval "$(attn completion zsh)"'),
-    "fish": (["fish", "--no-config"], "attn completion fish | source"),
 }
 
 
