@@ -19,6 +19,11 @@ def attack(attn: Attn, folder: Path, patch: Patch) -> None:
     attn = partial(attn, cwd=folder)
     secret = save(folder / "out/secret.yaml", RIGHT)
     save(folder / "out/s.csv", "1,0\n0,4\n")
+    for link, target in (("same.csv", "s.csv"), ("a.csv", "b.csv"), ("b.csv", "a.csv")):
+        (folder / "out" / link).symlink_to(target)
+    within = save(folder / "out/p.yaml", "X: same.csv\n")
+    assert attn("compute", within, "--only", "Q", "-f", "csv").out == "1,0\n0,4\n"
+    refuse(attn, "p.yaml:1:1: X: a.csv: ", "compute", save(within, "X: a.csv\n"))
     for name in ("work/s.zip", "s.zip"):
         save(folder / name, zipped({"s.csv": "1,0\n0,4\n", "secret.yaml": RIGHT}))
     (folder / "work/below/far").mkdir(parents=True)

@@ -27,18 +27,6 @@ OUTPUT = ("--only", "output", "-f", "csv")
 # --- files that are read -------------------------------------------------------------------------
 
 
-def test_a_link_within_the_folder_is_followed_and_one_in_a_circle_told(
-    attn: Attn, tmp_path: Path
-) -> None:
-    (tmp_path / "x.csv").write_text("1,2\n")
-    for link, target in (("own.csv", "x.csv"), ("a.csv", "b.csv"), ("b.csv", "a.csv")):
-        (tmp_path / link).symlink_to(target)
-    (tmp_path / "own.yaml").write_text("X: own.csv\n")
-    (tmp_path / "circle.yaml").write_text("X: a.csv\n")
-    assert attn("compute", tmp_path / "own.yaml", *OUTPUT).out == "1,2\n"
-    assert attn("compute", tmp_path / "circle.yaml").status == 2
-
-
 @pytest.mark.parametrize("arguments", [["compute", "pipe"], ["compute", "-m", "X=pipe"]])
 def test_a_pipe_on_the_command_line_is_read(
     arguments: list[str], attn: Attn, tmp_path: Path

@@ -27,6 +27,7 @@ import json, sys
 from attncli.cli.main import run
 print(json.dumps([run(sys.argv[1:]), *sys.modules]), file=sys.stderr)
 """
+"""Runs a command, and says its exit status and what it has imported at its end."""
 
 
 def rooms(modules: list[str]) -> str:

@@ -71,13 +71,7 @@ def test_results_are_read_back_under_their_keys() -> None:
     assert with_keys({"words": "I, am"}) == {"tokens": "I, am"}
 
 
-@pytest.mark.parametrize(
-    ("written", "meant"),
-    [
-        *((word, "dot") for word in ("dot product", "dot-product", "Dot Product Attention")),
-        *((word, "scaled_dot") for word in ("scaled dot product", "Scaled Dot-Product Attention")),
-    ],
-)
+@cases("other_names", "score_functions")
 def test_a_score_function_by_another_name(written: str, meant: str) -> None:
     x = [[1, 2], [3, 4]]
     for score in (written, {"name": written}):

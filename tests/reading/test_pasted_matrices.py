@@ -133,10 +133,7 @@ def test_the_name_of_a_step_above_answers_is_no_title(tmp_path: Path) -> None:
         attncli.load_answers(saved(tmp_path, f"weights\nQ: {WEIGHTS}\n", ".yaml"))
 
 
-@pytest.mark.parametrize(
-    "title",
-    ["Homework Solutions", "My Answers", "Self Attention", "for Monday", "Attention Is All"],
-)
+@pytest.mark.parametrize("title", table("pasted", "titles_that_are_no_names"))
 def test_a_title_above_the_answers_is_no_name(title: str, tmp_path: Path) -> None:
     text = f"{title}\nweights\n0.73 0.27\n0.27 0.73\n"
     (answers,) = attncli.load_answers(saved(tmp_path, text, ".txt"))

@@ -25,13 +25,13 @@ SECONDS = 30.0
 class Watched:
     """A process that watches, with what it has written so far."""
 
-    def __init__(self, folder: Path, *arguments: str, out: int = subprocess.PIPE) -> None:
+    def __init__(self, folder: Path, *arguments: str, out: int | None = None) -> None:
         self.said = folder / "said.txt"
         with self.said.open("wb") as said:
             self.process = subprocess.Popen(
                 [*PROGRAM, "compute", *arguments, "--watch"],
                 stdin=subprocess.DEVNULL,
-                stdout=said if out == subprocess.PIPE else out,
+                stdout=said if out is None else out,
                 stderr=said,
                 cwd=folder,
                 env=environment(),
@@ -51,7 +51,7 @@ class Watched:
 def watched(tmp_path: Path) -> Iterator[Callable[..., Watched]]:
     started: list[Watched] = []
 
-    def start(*arguments: str, out: int = subprocess.PIPE) -> Watched:
+    def start(*arguments: str, out: int | None = None) -> Watched:
         started.append(Watched(tmp_path, *arguments, out=out))
         return started[-1]
 
