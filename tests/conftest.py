@@ -204,9 +204,8 @@ def run_command(
     usual["input" if isinstance(stdin, bytes) else "stdin"] = stdin
     words, variables = [*map(str, command)], environment(**(env or {}))
     done = subprocess.run(words, check=False, env=variables, **usual | options)
-    return _result(
-        done.returncode, *((text or b"").decode() for text in (done.stdout, done.stderr))
-    )
+    out, err = ((text or b"").decode() for text in (done.stdout, done.stderr))
+    return _result(done.returncode, out, err)
 
 
 @pytest.fixture(scope="session")

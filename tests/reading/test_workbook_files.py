@@ -67,8 +67,6 @@ def test_a_number_is_read_as_it_is_shown(value: float, code: str, text: str) -> 
 
 # Layouts of students.
 
-Named: TypeAlias = Mapping[str, Cells]
-
 BELOW_EACH_OTHER: dict[str, Callable[[str, Cells], list[tuple[int, int, Cells]]]] = {
     "names on top": lambda name, cells: [(0, 2, [[name], *cells])],
     "names beside": lambda name, cells: [(0, 1, [[name]]), (0, 2, cells)],
@@ -87,7 +85,7 @@ its column."""
 LAYOUTS = (*BELOW_EACH_OTHER, "side by side", "on sheets")
 
 
-def laid_out(layout: str, matrices: Named) -> Any:
+def laid_out(layout: str, matrices: Mapping[str, Cells]) -> Any:
     """Return a workbook with named matrices."""
     workbook: Any = openpyxl.Workbook()
     row = column = 1

@@ -212,8 +212,7 @@ def test_options_that_few_need_are_on_the_whole_page_only(attn: Attn) -> None:
 def test_options_are_grouped(attn: Attn) -> None:
     page = attn("compute", "-h").out
     groups = re.findall(r"^([A-Z][\w ]+):$", page, re.MULTILINE)
-    wanted = ["Arguments", "Content", "Output", "Calculation", "Options"]
-    assert groups == wanted
+    assert groups == ["Arguments", "Content", "Output", "Calculation", "Options"]
     for command in commands(attn):
         page = attn(command, "-h").out
         options = re.findall(r"^  (?:-\w, )?(--[\w-]+)", page, re.MULTILINE)
