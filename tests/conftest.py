@@ -18,7 +18,7 @@ import termios
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import IO, Any
@@ -190,6 +190,24 @@ def in_process(
         return _result(status, out.read(), err.read())
 
 
+def run_command(
+    *command: str | Path,
+    stdin: bytes | IO[bytes] = b"",
+    env: dict[str, str] | None = None,
+    **options: Any,
+) -> Result:
+    """Run a command in a process of its own, in the folder of the project unless `cwd` says where.
+
+    What it prints is returned, but for a stream that `options` of `subprocess.run` lead elsewhere.
+    """
+    usual: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": ROOT}
+    usual["input" if isinstance(stdin, bytes) else "stdin"] = stdin
+    words, variables = [*map(str, command)], environment(**(env or {}))
+    done = subprocess.run(words, check=False, env=variables, **usual | options)
+    out, err = ((text or b"").decode() for text in (done.stdout, done.stderr))
+    return _result(done.returncode, out, err)
+
+
 @pytest.fixture(scope="session")
 def attn() -> Attn:
     """Return a function that runs `attn` in this process; `stdin`, `cwd`, `env` as keywords."""
@@ -199,24 +217,7 @@ def attn() -> Attn:
 @pytest.fixture(scope="session")
 def attn_process() -> Attn:
     """Return a function as `attn` that starts a process: for tests of what only a process has."""
-
-    def call(
-        *arguments: str | Path,
-        stdin: bytes = b"",
-        cwd: Path = ROOT,
-        env: dict[str, str] | None = None,
-    ) -> Result:
-        done = subprocess.run(
-            [*PROGRAM, *map(str, arguments)],
-            input=stdin,
-            capture_output=True,
-            cwd=cwd,
-            env=environment(**(env or {})),
-            check=False,
-        )
-        return _result(done.returncode, done.stdout.decode(), done.stderr.decode())
-
-    return call
+    return partial(run_command, *PROGRAM)
 
 
 @pytest.fixture

@@ -14,8 +14,9 @@ NUMBERS = ("9^9^9^9", "10^10^10", "2^(2^1000)", "1e999999999", "9" * 400 + "^99"
 def attack(attn: Attn, folder: Path, patch: Patch) -> None:
     started = time.process_time()
     long, deep = "1+" * MAX_LENGTH, "(" * (MAX_DEPTH + 1) + "1" + ")" * (MAX_DEPTH + 1)
-    for number in (long, deep, "abs(" * 10_000, "1" * 5000, "-" * 400 + "1", *NUMBERS):
-        for problem in ({"X": [[number]]}, {"X": number}, {"X": [[1]], "scale": number}):
+    for number in (long, deep, "abs(" * 10_000, "(" * 2**17, "1" * 5000, "-" * 400 + "1", *NUMBERS):
+        for keys in ({"X": [[number]]}, {"X": number}, {"scale": number}, {"bias": [[number]]}):
+            problem = {"X": [[1]]} | keys
             path = save(folder / "p.json", json.dumps(problem))
             refuse(attn, "p.json:1:", "compute", path)
     assert time.process_time() - started < 10

@@ -19,19 +19,19 @@ def attack(attn: Attn, folder: Path, patch: Patch) -> None:
     attn = partial(attn, cwd=folder)
     secret = save(folder / "out/secret.yaml", RIGHT)
     save(folder / "out/s.csv", "1,0\n0,4\n")
+    for link, target in (("same.csv", "s.csv"), ("a.csv", "b.csv"), ("b.csv", "a.csv")):
+        (folder / "out" / link).symlink_to(target)
+    within = save(folder / "out/p.yaml", "X: same.csv\n")
+    assert attn("compute", within, "--only", "Q", "-f", "csv").out == "1,0\n0,4\n"
+    refuse(attn, "p.yaml:1:1: X: a.csv: ", "compute", save(within, "X: a.csv\n"))
     for name in ("work/s.zip", "s.zip"):
         save(folder / name, zipped({"s.csv": "1,0\n0,4\n", "secret.yaml": RIGHT}))
     (folder / "work/below/far").mkdir(parents=True)
     (folder / "work/far").symlink_to("below/far")  # work/far/../../s.zip is work/s.zip
     (folder / "work/out").symlink_to("../out")
     (folder / "work/link.csv").symlink_to(folder / "out/s.csv")
-    for name in (
-        "../out/s.csv",
-        "link.csv",
-        "out/s.csv",
-        str(folder / "out/s.csv"),
-        "../s.zip/s.csv",
-    ):
+    absolute = str(folder / "out/s.csv")
+    for name in ("../out/s.csv", "link.csv", "out/s.csv", absolute, "../s.zip/s.csv"):
         for text, command in (("X", ["compute"]), ("scores", ["check", folder / "hw.yaml"])):
             save(folder / "hw.yaml", PROBLEM)
             path = save(folder / "work/p.yaml", f"{text}: {name}\n")
@@ -46,15 +46,8 @@ def attack(attn: Attn, folder: Path, patch: Patch) -> None:
     save(folder / "work/in/Bo.yaml", RIGHT)
     (folder / "work/in/Cy.yaml").symlink_to(secret)
     (folder / "work/in/x:1").symlink_to(secret)
-    names = (
-        "../out/secret.yaml",
-        str(secret),
-        "in/Cy.yaml",
-        "in/x:1",
-        "in/Cy.yaml:1",
-        "out/secret.yaml",
-    )
-    for name in (*names, "../s.zip/secret.yaml", "in/../../out/secret.yaml"):
+    names = ["../out/secret.yaml", str(secret), "in/../../out/secret.yaml", "out/secret.yaml"]
+    for name in (*names, "../s.zip/secret.yaml", "in/Cy.yaml", "in/Cy.yaml:1", "in/x:1"):
         save(folder / "work/m.csv", f"student,problem,file\nAda,,{name}\n")
         flags = ("check", folder / "hw.yaml", "--manifest", "m.csv")
         refuse(attn, f"m.csv:2: {name}: {OUTSIDE}", *flags, "in", cwd=folder / "work")

@@ -6,6 +6,7 @@ import re
 from functools import partial
 
 from tests.attacks import Attn, Patch, Path, save
+from tests.conftest import table
 
 BOUND = "–"
 
@@ -19,21 +20,7 @@ OBEYED = {
 }
 """Markup that would be obeyed, by the format."""
 
-FORMULAS = [
-    "=1+1",
-    "+x",
-    "-x",
-    "@SUM(1)",
-    "＝1",
-    "'=x",
-    "a;=1+1",
-    "'a;\"=1+1",
-    "a;'\"'=1+1",
-    "a; '=1+1",
-    "a\t=1",
-    'a";=1',
-    "a,=1",
-]
+FORMULAS: list[str] = table("attacks", "formulas")
 FORMULA = re.compile(r"\s*[=+\-@＝＋－＠](?!\d*\.?\d*$)")
 
 
@@ -52,22 +39,20 @@ def attack(attn: Attn, folder: Path, patch: Patch) -> None:
         save(folder / f"hw/{number}.json", json.dumps(of_formulas))
         answers = {"student": title, "comment": title, "scores": [[0]]}
         save(folder / f"in/{number}.json", json.dumps(answers))
-    roster = [["Name", *FORMULAS], *([name, *FORMULAS] for name in FORMULAS)]
+    rows = [["Name", *FORMULAS], *([name, *FORMULAS] for name in FORMULAS)]
     with (folder / "roster.csv").open("w", newline="") as file:
-        csv.writer(file, quoting=csv.QUOTE_ALL).writerows(roster)
-    problem, points = "hw/6.json", ("--points", "scores: 5")
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows(rows)
+    problem, roster, points = "hw/6.json", ("--for", "roster.csv"), ("--points", "scores: 5")
     attn("check", problem, "in", "--manifest", "m.csv")
-    attn("check", problem, "in", "--for", "roster.csv", "--manifest", "n.csv")
+    attn("check", problem, "in", *roster, "--manifest", "n.csv")
     texts = [(folder / name).read_text(encoding="utf-8") for name in ("m.csv", "n.csv")]
     for form in ("csv", "tsv"):
         texts += [
             attn("compute", problem, "-f", form).out,
             attn("worksheet", problem, "-f", "csv").out,
             attn("check", problem, "in", "-f", form).out,
-            attn("check", problem, "in", "--for", "roster.csv", "-f", form, *points).out,
-            attn(
-                "check", problem, "in", "--for", "roster.csv", "--totals", "-f", form, *points
-            ).out,
+            attn("check", problem, "in", *roster, "-f", form, *points).out,
+            attn("check", problem, "in", *roster, "--totals", "-f", form, *points).out,
         ]
     texts += [attn("compute", problem, "-f", "tidy").out, attn("count", problem, "-f", "csv").out]
     for text in texts:

@@ -7,6 +7,7 @@ from tests.attacks import Attn, Patch, Path, save
 
 BOUND = "–"
 
+FORMS = ("table", "json", "csv", "tsv", "tidy", "yaml", "markdown", "latex", "html", "numpy")
 OBEYED = "a\x1b[31m\x9b2J\u202eb\u2066c\u200fd\x07\u2028\x85\x00"
 HARMLESS = set("a[31m2Jbcd")
 
@@ -14,18 +15,7 @@ HARMLESS = set("a[31m2Jbcd")
 def attack(attn: Attn, folder: Path, patch: Patch) -> None:
     texts = {"title": OBEYED, "notes": OBEYED, "tokens": [OBEYED, "ü"]}
     path = save(folder / "a.json", json.dumps({**texts, "X": [[1], [2]]}))
-    for form in (
-        "table",
-        "json",
-        "csv",
-        "tsv",
-        "tidy",
-        "yaml",
-        "markdown",
-        "latex",
-        "html",
-        "numpy",
-    ):
+    for form in FORMS:
         result = attn("compute", path, "-f", form)
         assert result.status == 0
         assert not set(result.out) & set(OBEYED) - HARMLESS, form

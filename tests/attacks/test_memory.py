@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import resource
-import subprocess
 import sys
 import threading
 import tracemalloc
@@ -20,24 +19,12 @@ from attncli.core.attention import threads
 from attncli.core.mechanisms import compute as computing
 from attncli.printing.formats import steps_named
 from attncli.reading.load import load_each
-from tests.conftest import PROGRAM, ROOT, Attn, cases, environment, table
+from tests.conftest import Attn, cases, run_command, table
 
 OUTPUT = ("--only", "output", "-f", "csv")
 
 
 # --- files that are read -------------------------------------------------------------------------
-
-
-def test_a_link_within_the_folder_is_followed_and_one_in_a_circle_told(
-    attn: Attn, tmp_path: Path
-) -> None:
-    (tmp_path / "x.csv").write_text("1,2\n")
-    for link, target in (("own.csv", "x.csv"), ("a.csv", "b.csv"), ("b.csv", "a.csv")):
-        (tmp_path / link).symlink_to(target)
-    (tmp_path / "own.yaml").write_text("X: own.csv\n")
-    (tmp_path / "circle.yaml").write_text("X: a.csv\n")
-    assert attn("compute", tmp_path / "own.yaml", *OUTPUT).out == "1,2\n"
-    assert attn("compute", tmp_path / "circle.yaml").status == 2
 
 
 @pytest.mark.parametrize("arguments", [["compute", "pipe"], ["compute", "-m", "X=pipe"]])
@@ -127,9 +114,8 @@ try:
 except MemoryError:
     print("refused")
 """
-    python = [sys.executable, "-c", program]
-    done = subprocess.run(python, capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["True", "True", "refused"], done.stderr
+    result = run_command(sys.executable, "-c", program)
+    assert result.out.split() == ["True", "True", "refused"], result.err
 
 
 @pytest.mark.whole
@@ -146,22 +132,18 @@ except MemoryError:
     ],
 )
 def test_too_little_memory_is_a_sentence(
-    command: str, megabytes: tuple[int, ...], tmp_path: Path
+    command: str, megabytes: tuple[int, ...], attn_process: Attn, tmp_path: Path
 ) -> None:
     np.savez(tmp_path / "X.npz", X=np.ones((4000, 2)))
     for size in megabytes:
         limit = (size * 10**6,) * 2
-        done = subprocess.run(
-            [*PROGRAM, *command.replace("X.npz", str(tmp_path / "X.npz")).split()],
-            capture_output=True,
-            env=environment(PYTHONDONTWRITEBYTECODE="1"),
-            cwd=ROOT,
-            check=False,
+        result = attn_process(
+            *command.replace("X.npz", str(tmp_path / "X.npz")).split(),
+            env={"PYTHONDONTWRITEBYTECODE": "1"},
             preexec_fn=partial(resource.setrlimit, resource.RLIMIT_AS, limit),
         )
-        assert (done.returncode, done.stdout) == (2, b""), size
-        assert b"memory" in done.stderr, size
-        assert b"Traceback" not in done.stderr, size
+        assert (result.status, result.out) == (2, ""), size
+        assert "memory" in result.err, size
 
 
 def test_short_memory_starts_no_more_threads(monkeypatch: pytest.MonkeyPatch) -> None:

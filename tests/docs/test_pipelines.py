@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, SAMPLES
-from tests.support.page_blocks import blocks, printed, session
+from tests.support.page_blocks import assert_prints_what_is_shown, blocks, session
 
 PAGE = ROOT / "docs" / "pipelines.md"
 FIRST = "<!-- first -->\n"
@@ -70,8 +70,7 @@ def test_recipe_prints_what_is_shown(recipe: Recipe, tmp_path: Path) -> None:
     # A tool reads no settings of whoever runs the tests, nor the language of its messages.
     alone = {"HOME": str(tmp_path), "LC_ALL": "C.UTF-8", "MAKEFLAGS": "", "MAKELEVEL": ""}
     for body in (*recipe.before, recipe.body):
-        for command, output in session(body):
-            assert printed(command, tmp_path, **alone) == output, command
+        assert_prints_what_is_shown(body, tmp_path, **alone)
 
 
 def test_every_block_is_read_whole() -> None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import doctest
-import importlib.util
 import re
+import runpy
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
-from tests.support.page_blocks import blocks, printed, session
+from tests.conftest import ROOT, run_command
+from tests.support.page_blocks import assert_prints_what_is_shown, blocks, session
 
 TEXT = (ROOT / "README.md").read_text()
 BLOCKS = blocks(TEXT)
@@ -41,10 +40,8 @@ def test_commands_print_what_is_shown(block: str, tmp_path: Path) -> None:
     for folder in ("sample_inputs", "tests/data/errors"):
         if folder in block:
             shutil.copytree(ROOT / folder, tmp_path / folder)
-    commands = session(block)
-    assert commands
-    for command, output in commands:
-        assert printed(command, tmp_path) == output, command
+    assert session(block)
+    assert_prints_what_is_shown(block, tmp_path)
 
 
 def test_every_page_can_be_reached_from_the_readme() -> None:
@@ -62,21 +59,14 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
 
 
 def test_the_reference_is_what_its_script_writes() -> None:
-    spec = importlib.util.spec_from_file_location("reference", ROOT / "docs" / "reference.py")
-    assert spec is not None
-    assert spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    assert script.PAGE.read_text() == script.text(), "run python docs/reference.py"
+    script = runpy.run_path(str(ROOT / "docs" / "reference.py"))
+    assert script["PAGE"].read_text() == script["text"](), "run python docs/reference.py"
 
 
 def test_python_block_prints_what_is_shown() -> None:
     (code,) = [body for language, body in BLOCKS if language == "python"]
     (shown,) = [body for language, body in BLOCKS if language == "text"]
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, cwd=ROOT, check=True, text=True
-    )
-    assert done.stdout == shown
+    assert run_command(sys.executable, "-c", code).out == shown
 
 
 def test_set_up_commands_are_those_that_the_whole_check_runs() -> None:

@@ -4,38 +4,32 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from attncli.checking.mistakes.catalogue import MISTAKES
-from tests.conftest import DATA, ROOT, SAMPLE_FILES
+from tests.conftest import DATA, ROOT, SAMPLE_FILES, run_command
 from tests.support.console import FOLDER, sessions_in
 
 PAGE = ROOT / "docs" / "testing.md"
 LIBRARIES = ("deepseek", "delta_onnx", "delta_qwen", "diffllama", "flash", "flex", "qwen", "torch")
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
 SUBMISSIONS = [path.read_text() for path in sorted((DATA / "submissions").glob("*.jsonl"))]
 
 
-def lines_in(path: Path) -> int:
-    return len(path.read_text().splitlines())
-
-
 def of_libraries() -> int:
-    recorded = [
-        path for path in (DATA / "recorded").glob("*.jsonl") if path.stem.startswith(LIBRARIES)
-    ]
-    return sum(map(lines_in, recorded)) + len([*(DATA / "dumps").glob("*_dump.npz")])
+    recorded = (DATA / "recorded").glob("*.jsonl")
+    texts = [path.read_text() for path in recorded if path.stem.startswith(LIBRARIES)]
+    return sum(text.count("\n") for text in texts) + len([*(DATA / "dumps").glob("*_dump.npz")])
 
 
 def collected(*flags: str) -> int:
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n0", *flags]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return int(re.findall(r"^(\d+)(?:/\d+)? tests collected", done.stdout, re.MULTILINE)[-1])
+    out = run_command(*command).out
+    return int(re.findall(r"^(\d+)(?:/\d+)? tests collected", out, re.MULTILINE)[-1])
 
 
 COUNTED: dict[str, Callable[[], int]] = {
@@ -53,9 +47,7 @@ COUNTED: dict[str, Callable[[], int]] = {
         [path for path in (ROOT / "tests" / "attacks").glob("[a-z]*.py") if "test" not in path.name]
     ),
     "percent of lines and branches of what calculates and judges that tests reach, at least": (
-        lambda: tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["coverage"]["report"][
-            "fail_under"
-        ]
+        lambda: SETTINGS["coverage"]["report"]["fail_under"]
     ),
 }
 SLOW: dict[str, Callable[[], int]] = {

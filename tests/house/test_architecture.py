@@ -1,131 +1,34 @@
-"""ARCHITECTURE.md is true: imports go downwards only. The recipes of docs/extending.md work."""
+"""ARCHITECTURE.md is true: imports go downwards only."""
 
 from __future__ import annotations
 
 import ast
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
-import numpy as np
 import pytest
 
-import attncli
-from attncli.checking.mistakes import catalogue, of_weights
-from attncli.core.attention import masks, normalizers, scores
-from attncli.core.mechanisms import attention
-from attncli.core.problem import kinds
-from attncli.core.tape import operations
-from attncli.printing import formats
-from attncli.printing import table as table_format
 from tests.conftest import ROOT
 
 TEXT = (ROOT / "ARCHITECTURE.md").read_text()
-EXTENDING = (ROOT / "docs" / "extending.md").read_text()
 PACKAGE = ROOT / "attncli"
-
-
-RECIPES = re.findall(
-    r"^\*\*An? ([\w ]+?)\*\*.*?```python\n(.*?)```", EXTENDING, re.DOTALL | re.MULTILINE
-)
-"""What can be added, with the code that adds it: a function, then the rows of tables."""
-
-
-def recipe(thing: str, module: ModuleType, *more: ModuleType) -> tuple[dict[str, Any], list[Any]]:
-    """Put the code of a recipe where it is said to go; return the names there and the rows."""
-    (code,) = [code for name, code in RECIPES if name == thing]
-    function, *rows = re.split(r"\n\n(?=\")", code)
-    names = {name: value for one in (*more, module) for name, value in vars(one).items()}
-    exec(function, names)
-    return names, [eval(f"{{{row}}}", names) for row in rows]
-
-
-def test_there_is_a_recipe_for_each_table() -> None:
-    things = ["score function", "mask form", "normaliser", "mechanism", "mistake", "format"]
-    assert [name for name, _ in RECIPES] == things
-
-
-def test_recipe_for_a_score_function(monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe("score function", scores, operations)
-    monkeypatch.setitem(scores.SCORES, "sharp_cosine", scores.SCORES.pop("sharp_cosine"))
-    problem = attncli.Problem(X=[[3, 4], [4, 3]], score={"name": "sharp_cosine", "sharpness": 5})
-    trace = attncli.compute(problem)
-    # (3·4 + 4·3) / (5·5) = 24/25, times 5
-    np.testing.assert_allclose(trace["scores"].value, [[5, 4.8], [4.8, 5]], rtol=1e-15)
-    assert trace["scores"].formula == "scores = Q Kᵀ / (‖Q‖ ‖K‖) · 5"
-
-
-def test_recipe_for_a_mask_form(monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe("mask form", masks)
-    monkeypatch.setitem(masks.MASKS, "diagonal", masks.MASKS.pop("diagonal"))
-    trace = attncli.compute(attncli.Problem(X=[[1, 0], [0, 1], [1, 1]], mask={"diagonal": False}))
-    assert trace["weights"].value.diagonal().tolist() == [0, 0, 0]
-    assert trace["weights"].value[2].tolist() == [0.5, 0.5, 0]
-
-
-def test_recipe_for_a_normaliser(monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe("normaliser", normalizers, operations)
-    known = normalizers.NORMALIZERS
-    monkeypatch.setitem(known, "tanh", known.pop("tanh"))
-    problem = attncli.Problem(scores=[[0, 1]], V=[[4], [8]], normalize="tanh")
-    # tanh 0 = 0, tanh 1 = 0.761594…
-    np.testing.assert_allclose(attncli.compute(problem).output, [[8 * 0.7615941559557649]])
-
-
-def test_recipe_for_a_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The numbers are the published ones of "I am good", MECHANISMS 1."""
-    names, (kind,) = recipe("mechanism", attention, kinds)
-    module = ModuleType("attncli.core.mechanisms.similarity")
-    vars(module).update(similarity=names["similarity"])
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setitem(kinds.KINDS, "similarity", kind["similarity"])
-    problem = attncli.Problem(kind="similarity", X=[[1, 3, 2], [1, 1, 3], [1, 2, 1]])
-    published = [[1, 2.957691, 2.011295], [1, 1.540148, 2.722573], [1, 2.864164, 2.0]]
-    np.testing.assert_allclose(attncli.compute(problem).output, published, atol=5e-7)
-
-
-def test_recipe_for_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
-    names, _ = recipe("mistake", of_weights, operations)
-    row = names["weights_halved"]
-    monkeypatch.setitem(catalogue.MISTAKES, row.id, row)
-    problem = attncli.Problem(scores=[[0, 0], [0, 0]], V=[[1, 0], [0, 1]])
-    report = attncli.check(problem, {"weights": [["0.25", "0.25"], ["0.25", "0.25"]]})
-    finding = report.findings["weights"]
-    assert "weights_halved" in [finding.id, *(other.id for other in finding.also)]
-
-
-def test_recipe_for_a_format(monkeypatch: pytest.MonkeyPatch) -> None:
-    names, (row,) = recipe("format", formats, table_format)
-    module = ModuleType("attncli.printing.sizes")
-    vars(module).update(traces=names["traces"])
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setitem(formats.FORMATS, "sizes", row["sizes"])
-    trace = attncli.compute(attncli.Problem(X=[[1, 0], [0, 1]], score="dot"))
-    assert attncli.render(trace, "sizes", only=("Q", "sum")) == "Q 4\nsum 2\n"
-
 
 ROOMS: list[str] = re.findall(r"^\| `([\w/]+?)(?:/|\.py)` \|", TEXT, re.MULTILINE)
 """The wings and their rooms from the street inwards, each on a row of its own."""
-
-WINGS = ["cli", "pages", "printing", "classroom", "checking", "reading", "core"]
-"""The wings from the street inwards."""
-
-ENTRANCES = {"__init__", "__main__"}
-"""What stands at the street: the public names, and `python -m attncli`."""
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
 def test_every_room_has_a_row_and_every_row_a_room() -> None:
     rooms = {room_of(module_of(path)) for path in MODULES if path.name != "__init__.py"}
-    assert rooms - ENTRANCES == set(ROOMS)
+    # At the street are the public names, and `python -m attncli`.
+    assert rooms - {"__init__", "__main__"} == set(ROOMS)
 
 
 def test_rooms_stand_in_the_order_of_the_wings() -> None:
-    assert list(dict.fromkeys(room.split("/")[0] for room in ROOMS)) == WINGS
+    wings = ["cli", "pages", "printing", "classroom", "checking", "reading", "core"]
+    assert list(dict.fromkeys(room.split("/")[0] for room in ROOMS)) == wings
 
 
 def room_of(module: str) -> str:
@@ -189,11 +92,6 @@ def test_imports_go_downwards(imports: dict[str, set[str]]) -> None:
             assert [name for name in names if room_of(name) not in below] == [], module
 
 
-def test_core_knows_no_wing(imports: dict[str, set[str]]) -> None:
-    core = {module: names for module, names in imports.items() if ".core." in module}
-    assert {name for names in core.values() for name in names if ".core." not in name} == set()
-
-
 def test_the_tiles_have_one_door(imports: dict[str, set[str]]) -> None:
     behind = {f"attncli.core.attention.{name}" for name in ("tile_loop", "threads")}
     users = {module for module, names in imports.items() if names & behind} - behind
@@ -215,20 +113,11 @@ def test_no_circle_within_a_room(imports: dict[str, set[str]]) -> None:
     assert arrows == {}
 
 
-def test_oracles_share_no_line() -> None:
-    for path in (ROOT / "tests" / "oracles").rglob("*.py"):
-        assert "attncli" not in imported_words(path), path
-
-
 def test_tests_import_no_benchmark_but_the_surveys_of_fairness() -> None:
-    users = {
-        path.name for path in (ROOT / "tests").rglob("*.py") if "benchmarks" in imported_words(path)
-    }
+    imports_it = re.compile(r"^\s*(?:from|import) benchmarks\b", re.MULTILINE)
+    tests = (ROOT / "tests").rglob("*.py")
+    users = {path.name for path in tests if imports_it.search(path.read_text())}
     assert users == {"test_fairness.py"}
-
-
-def imported_words(path: Path) -> list[str]:
-    return re.findall(r"^\s*(?:from|import) (\w+)", path.read_text(), re.MULTILINE)
 
 
 def test_every_module_that_the_page_names_is_there() -> None:

@@ -1,28 +1,77 @@
-"""A row of a table is all that a new mask form, normaliser or score function needs."""
+"""A row of a table is all that a new function needs, as the recipes of docs/extending.md say."""
 
 from __future__ import annotations
 
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 
 import attncli
-from attncli.cli.listings import score_tables
-from attncli.core.arithmetic.elements import Array
+from attncli.checking.mistakes import of_weights
+from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.core.attention import masks, normalizers, scores
-from attncli.core.attention.masks import MASKS, Grid, MaskForm
-from attncli.core.attention.normalizers import NORMALIZERS, Normalizer
+from attncli.core.attention.masks import MASKS, MaskForm
+from attncli.core.attention.normalizers import NORMALIZERS
 from attncli.core.attention.parameters import Normalize, Parameter
-from attncli.core.attention.scores import SCORES, Parameters, ScoreFunction
-from attncli.core.numbers.forms import TRUTH, count, number
+from attncli.core.attention.scores import SCORES
+from attncli.core.mechanisms import attention
+from attncli.core.numbers.forms import count, number
+from attncli.core.problem import kinds
+from attncli.core.problem.kinds import KINDS
+from attncli.core.tape import operations
 from attncli.core.tape.operations import MatMul, Scale, dot
-from attncli.core.tape.step import Expression, Operation, Step
+from attncli.core.tape.step import Expression, Operation
 from attncli.core.tape.tape import Tape
+from attncli.printing import formats
+from attncli.printing import table as table_format
+from attncli.printing.formats import FORMATS
 from attncli.reading.load import Overrides, load_all
+from tests.conftest import ROOT, Attn
 
 X = [[1, 0], [0, 1], [1, 1]]
+
+RECIPES = re.findall(
+    r"^\*\*An? ([\w ]+?)\*\*.*?```python\n(.*?)```",
+    (ROOT / "docs" / "extending.md").read_text(),
+    re.DOTALL | re.MULTILINE,
+)
+"""What can be added, with the code that adds it: a function, then the rows of tables."""
+
+
+@pytest.fixture(autouse=True)
+def _tables_stay_as_they_were() -> Iterator[None]:
+    """Take out of the tables what a test adds to them."""
+    with ExitStack() as stack:
+        for table in (SCORES, MASKS, NORMALIZERS, KINDS, MISTAKES, FORMATS):
+            stack.enter_context(mock.patch.dict(table))
+        yield
+
+
+def recipe(thing: str, *modules: ModuleType) -> tuple[dict[str, Any], list[Any]]:
+    """Run the code of a recipe where it is said to go; return the names there and the rows.
+
+    It goes into the last module, which imports from the others.
+    """
+    (code,) = [code for name, code in RECIPES if name == thing]
+    function, *rows = re.split(r"\n\n(?=\")", code)
+    names = {name: value for module in modules for name, value in vars(module).items()}
+    exec(function, names)
+    return names, [eval(f"{{{row}}}", names) for row in rows]
+
+
+def import_as(name: str, function: Any, patch: pytest.MonkeyPatch) -> None:
+    """Let a module be imported that holds the function of a recipe alone."""
+    module = ModuleType(name)
+    setattr(module, function.__name__, function)
+    patch.setitem(sys.modules, name, module)
 
 
 def part_of_schema(key: str, part: str) -> Any:
@@ -32,11 +81,6 @@ def part_of_schema(key: str, part: str) -> Any:
     return next(mapping for mapping in mappings if part in mapping)
 
 
-def listed() -> str:
-    """Return what `attn scores` prints."""
-    return "\n".join("".join(text for text, _ in line) for line in score_tables())
-
-
 def trace_of(path: Path, text: str, **flags: str) -> attncli.Trace:
     """Return the trace of a file, with flags of the command line, as `attn compute` has them."""
     path.write_text(text)
@@ -44,16 +88,25 @@ def trace_of(path: Path, text: str, **flags: str) -> attncli.Trace:
     return attncli.compute(problem)
 
 
-def diagonal(wanted: bool, grid: Grid) -> Array | None:
-    """With false, no token attends to itself."""
-    return None if wanted else grid.key != grid.position
+def test_there_is_a_recipe_for_each_table() -> None:
+    things = ["score function", "mask form", "normaliser", "mechanism", "mistake", "format"]
+    assert [name for name, _ in RECIPES] == things
 
 
-def test_a_mask_form(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    row = MaskForm(diagonal, TRUTH, "j ≠ p", "false: no token sees itself", by_position=True)
-    monkeypatch.setitem(masks.MASKS, "diagonal", row)
+def test_recipe_for_a_score_function() -> None:
+    recipe("score function", operations, scores)
+    problem = attncli.Problem(X=[[3, 4], [4, 3]], score={"name": "sharp_cosine", "sharpness": 5})
+    trace = attncli.compute(problem)
+    # (3·4 + 4·3) / (5·5) = 24/25, times 5
+    np.testing.assert_allclose(trace["scores"].value, [[5, 4.8], [4.8, 5]], rtol=1e-15)
+    assert trace["scores"].formula == "scores = Q Kᵀ / (‖Q‖ ‖K‖) · 5"
+
+
+def test_recipe_for_a_mask_form(attn: Attn, tmp_path: Path) -> None:
+    recipe("mask form", masks)
     trace = attncli.compute(attncli.Problem(X=X, mask={"diagonal": False}))
     assert trace["weights"].value.diagonal().tolist() == [0, 0, 0]
+    assert trace["weights"].value[2].tolist() == [0.5, 0.5, 0]
     with pytest.raises(attncli.InputError, match=r"mask\.diagonal must be true or false"):
         attncli.Problem(X=X, mask={"diagonal": "perhaps"})
     with pytest.raises(attncli.InputError, match="the mask diagonal has no use in kind pooling"):
@@ -65,13 +118,47 @@ def test_a_mask_form(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert of_flag.inputs["mask"].value.tolist() == (1 - np.eye(3)).tolist()
     truth = {"anyOf": [{"$ref": "#/$defs/truth"}, {"type": "null"}]}
     assert part_of_schema("mask", "diagonal")["diagonal"] == truth
-    assert "diagonal  j ≠ p" in listed()
+    assert "diagonal  j ≠ p" in attn("scores").out
 
 
-def test_a_mask_form_of_a_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recipe_for_a_normaliser() -> None:
+    recipe("normaliser", operations, normalizers)
+    problem = attncli.Problem(scores=[[0, 1]], V=[[4], [8]], normalize="tanh")
+    # tanh 0 = 0, tanh 1 = 0.761594…
+    np.testing.assert_allclose(attncli.compute(problem).output, [[8 * 0.7615941559557649]])
+
+
+def test_recipe_for_a_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The numbers are the published ones of "I am good", MECHANISMS 1."""
+    names, (kind,) = recipe("mechanism", kinds, attention)
+    import_as("attncli.core.mechanisms.similarity", names["similarity"], monkeypatch)
+    KINDS.update(kind)
+    problem = attncli.Problem(kind="similarity", X=[[1, 3, 2], [1, 1, 3], [1, 2, 1]])
+    published = [[1, 2.957691, 2.011295], [1, 1.540148, 2.722573], [1, 2.864164, 2.0]]
+    np.testing.assert_allclose(attncli.compute(problem).output, published, atol=5e-7)
+
+
+def test_recipe_for_a_mistake() -> None:
+    names, _ = recipe("mistake", operations, of_weights)
+    row = names["weights_halved"]
+    MISTAKES[row.id] = row
+    problem = attncli.Problem(scores=[[0, 0], [0, 0]], V=[[1, 0], [0, 1]])
+    report = attncli.check(problem, {"weights": [["0.25", "0.25"], ["0.25", "0.25"]]})
+    finding = report.findings["weights"]
+    assert "weights_halved" in [finding.id, *(other.id for other in finding.also)]
+
+
+def test_recipe_for_a_format(monkeypatch: pytest.MonkeyPatch) -> None:
+    names, (row,) = recipe("format", table_format, formats)
+    import_as("attncli.printing.sizes", names["traces"], monkeypatch)
+    FORMATS.update(row)
+    trace = attncli.compute(attncli.Problem(X=[[1, 0], [0, 1]], score="dot"))
+    assert attncli.render(trace, "sizes", only=("Q", "sum")) == "Q 4\nsum 2\n"
+
+
+def test_a_mask_form_of_a_matrix() -> None:
     """Its letters are bound, and it is turned round with the tokens, without a line elsewhere."""
-    row = MaskForm(masks.block, masks.ZEROS_AND_ONES, "hidden[i, j] = 0", "as block")
-    monkeypatch.setitem(masks.MASKS, "hidden", row)
+    MASKS["hidden"] = MaskForm(masks.block, masks.ZEROS_AND_ONES, "hidden[i, j] = 0", "as block")
     upper = np.triu(np.ones((3, 3)), 1)
     plain = attncli.compute(attncli.Problem(X=X, mask={"hidden": upper}))
     turned = attncli.Problem(X=np.transpose(X), mask={"hidden": upper.T}, tokens_as="columns")
@@ -82,16 +169,14 @@ def test_a_mask_form_of_a_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
         attncli.Problem(X=X, mask={"hidden": np.ones((3, 2))})
 
 
-def power(tape: Tape, s: Expression, settings: Normalize) -> Expression:
-    """S to a whole power, divided by the sum of these."""
-    factor = settings.parameters["factor"]
-    return normalizers.divide_by_sum(tape, Scale(s, factor), settings)
+def test_a_normaliser_with_a_parameter(attn: Attn, tmp_path: Path) -> None:
+    factor = Parameter("factor", default=2.0, number=count())
 
+    @NORMALIZERS.row("multiplied", "c s / Σ c s", "as sum", (factor,))
+    def multiplied(tape: Tape, s: Expression, settings: Normalize) -> Expression:
+        times = settings.parameters["factor"]
+        return normalizers.divide_by_sum(tape, Scale(s, times), settings)
 
-def test_a_normaliser(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    own = Parameter("factor", default=2.0, number=count())
-    row = Normalizer(power, "c s / Σ c s", "as sum", (own,))
-    monkeypatch.setitem(normalizers.NORMALIZERS, "multiplied", row)
     keys = {"name": "multiplied", "factor": 3, "axis": "queries"}
     trace = attncli.compute(attncli.Problem(X=X, scale=1, normalize=keys))
     assert trace["sum"].formula == "sum = scores · 3 summed over queries"
@@ -99,35 +184,25 @@ def test_a_normaliser(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         attncli.Problem(X=X, normalize={"factor": 3})
     path = tmp_path / "problem.yaml"
     text = f"X: {X}\nscale: 1\nnormalize: multiplied\n"
-    assert trace_of(path, text).problem.options()["normalize"] == {
-        "name": "multiplied",
-        "factor": 2,
-    }
+    of_file = trace_of(path, text).problem.options()
+    assert of_file["normalize"] == {"name": "multiplied", "factor": 2}
     with pytest.raises(attncli.InputError, match=r"normalize\.factor must be a whole number"):
         trace_of(path, text, normalize="{name: multiplied, factor: 0}")
     schema = part_of_schema("normalize", "factor")
     assert schema["name"]["enum"] == ["multiplied"]
     assert schema["factor"]["anyOf"][0] == {"type": "integer", "minimum": 1, "maximum": 2**31}
     assert "axis" in schema
-    assert "multiplied  c s / Σ c s" in listed()
+    assert "multiplied  c s / Σ c s" in attn("scores").out
 
 
-def bent(tape: Tape, q: Expression, k: Expression, p: Parameters) -> Operation:
-    """Q M Kᵀ, times a number."""
-    del tape
-    matrix, times = p["M"], p["times"]
-    assert isinstance(matrix, Step)
-    assert not isinstance(times, Step)
-    return Scale(dot(MatMul(q, matrix), k), times)
+def test_a_score_function_with_parameters(attn: Attn, tmp_path: Path) -> None:
+    matrix = Parameter("M", ("d_q", "d_k"), required=True)
+    times = Parameter("times", default=3.0, number=number(above=2))
 
+    @SCORES.row("bent", "c qᵀ M k", "nobody", (matrix, times), same_size=False)
+    def bent(tape: Tape, q: Expression, k: Expression, p: Any) -> Operation:
+        return Scale(dot(MatMul(q, p["M"]), k), p["times"])
 
-def test_a_score_function(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    own = (
-        Parameter("M", ("d_q", "d_k"), required=True),
-        Parameter("times", default=3.0, number=number(above=2)),
-    )
-    row = ScoreFunction(bent, "c qᵀ M k", "nobody", own, same_size=False)
-    monkeypatch.setitem(scores.SCORES, "bent", row)
     trace = attncli.compute(attncli.Problem(X=X, score={"name": "bent", "M": [[2, 0], [0, 1]]}))
     assert trace["scores"].value.tolist() == [[6, 0, 6], [0, 3, 3], [6, 3, 9]]
     assert trace.inputs["M"].key == "score.M"
@@ -146,7 +221,7 @@ def test_a_score_function(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     assert schema["M"] == {"$ref": "#/$defs/matrix"}
     assert schema["name"]["enum"] == ["bent"]
     assert schema["times"]["anyOf"][0] == {"type": "number", "exclusiveMinimum": 2}
-    assert "with M (d_q, d_k), times = 3" in listed()
+    assert "with M (d_q, d_k), times = 3" in attn("scores").out
 
 
 @pytest.mark.parametrize("table", [SCORES, NORMALIZERS], ids=["score", "normalize"])

@@ -18,33 +18,27 @@ from attncli.core.problem.kinds import KINDS
 from attncli.printing.worksheet import problem_file
 from tests.conftest import Attn
 
-SHADE = Key(
-    choice(("light", "dark")),
-    "how dark the page is",
-    "light",
-    aliases=("tone",),
-    instead={"shade: dark": "night"},
-    example="light or dark",
-)
 
-
-@pytest.fixture
-def shade(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Add a key, as a row of the table and nothing else."""
-    monkeypatch.setitem(KEYS, "shade", SHADE)
+def test_a_row_makes_flag_help_schema_names_hints_and_candidates(
+    monkeypatch: pytest.MonkeyPatch, attn: Attn
+) -> None:
+    shade = Key(
+        choice(("light", "dark")),
+        "how dark the page is",
+        "light",
+        aliases=("tone",),
+        instead={"shade: dark": "night"},
+        example="light or dark",
+    )
+    monkeypatch.setitem(KEYS, "shade", shade)
     monkeypatch.delitem(sys.modules, "attncli.cli.show", raising=False)
 
-
-@pytest.mark.usefixtures("shade")
-def test_a_row_makes_a_flag_and_its_help() -> None:
-    params: list[Any] = main.build("compute").params
+    command = main.build("compute")
+    params: list[Any] = command.params
     (flag,) = (param for param in params if param.name == "shade")
     assert flag.opts == ["--shade"]
     assert flag.help == "How dark the page is: light or dark."
 
-
-@pytest.mark.usefixtures("shade")
-def test_a_row_makes_its_part_of_the_schema() -> None:
     schema = attncli.schema()
     assert schema["properties"]["shade"] == {
         "description": "how dark the page is",
@@ -52,18 +46,12 @@ def test_a_row_makes_its_part_of_the_schema() -> None:
     }
     assert schema["patternProperties"]["^(?!shade$)(?:shade|tone)$"]
 
-
-@pytest.mark.usefixtures("shade")
-def test_a_row_makes_names_and_hints() -> None:
     assert key_of("tone") == "shade"
     assert hint_for("night") == "write shade: dark"
     assert hint_for("shede") == "did you mean shade?"
 
-
-@pytest.mark.usefixtures("shade")
-def test_a_row_makes_candidates_and_a_line_of_the_manual(attn: Attn) -> None:
     assert "shade\\fR\nhow dark the page is." in attn("manual").out
-    context = typer.Context(main.build("compute"), info_name="compute")
+    context = typer.Context(command, info_name="compute")
     assert completion.values_of("shade", "", context) == {"light": "", "dark": ""}
 
 

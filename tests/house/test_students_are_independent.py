@@ -18,15 +18,8 @@ MOST_COMMON = 3
 """Maximum number of statements of a function that may be the same as one of the program's."""
 
 UNSEEN = {
-    "annotation",
-    "returns",
-    "decorator_list",
-    "name",
-    "ctx",
-    "simple",
-    "type_comment",
-    "kind",
-}
+    "annotation", "returns", "decorator_list", "name", "ctx", "simple", "type_comment", "kind",
+}  # fmt: skip
 """What makes no difference between two functions."""
 
 

@@ -6,31 +6,19 @@ A list that grows is read, as any other snapshot, before it is written anew.
 from __future__ import annotations
 
 import json
-import subprocess
+import shlex
 import sys
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import run_command, table
 from tests.support.snapshots import assert_same
 
-SAMPLE = "sample_inputs/i_am_good.yaml"
 WRONG = '{"scores": [[14, 10, 9], [10, 11, 6], [9, 7, 6]]}'
 
-COMMANDS: dict[str, list[str]] = {
-    "help": ["--help"],
-    "compute_help": ["compute", "--help"],
-    "compute_table": ["compute", SAMPLE],
-    "compute_json": ["compute", SAMPLE, "-f", "json"],
-    "compute_output_as_csv": ["compute", SAMPLE, "-f", "csv", "--only", "output"],
-    "check_wrong": ["check", SAMPLE, "WRONG"],
-    "explain": ["explain", SAMPLE, "output[1, 1]"],
-    "scores": ["scores"],
-    "worksheet_yaml": ["worksheet", SAMPLE, "-f", "yaml"],
-    "new": ["new", "NEW"],
-}
+COMMANDS: dict[str, str] = table("command_line", "commands_that_import")
 
 LIBRARIES = {"numpy", "rich", "sympy", "typer", "yaml"}
 
@@ -39,19 +27,7 @@ import json, sys
 from attncli.cli.main import run
 print(json.dumps([run(sys.argv[1:]), *sys.modules]), file=sys.stderr)
 """
-
-
-def imported(arguments: list[str]) -> tuple[int, list[str]]:
-    """Return the exit status of a command and what it has imported at its end."""
-    done = subprocess.run(
-        [sys.executable, "-c", RUN, *arguments],
-        check=True,
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-    )
-    status, *modules = json.loads(done.stderr.splitlines()[-1])
-    return status, modules
+"""Runs a command, and says its exit status and what it has imported at its end."""
 
 
 def rooms(modules: list[str]) -> str:
@@ -75,6 +51,8 @@ def test_a_command_imports_no_more_than_it_did(name: str, tmp_path: Path) -> Non
     wrong = tmp_path / "wrong.json"
     wrong.write_text(WRONG)
     places = {"WRONG": str(wrong), "NEW": str(tmp_path / "new.yaml")}
-    status, modules = imported([places.get(word, word) for word in COMMANDS[name]])
+    words = [places.get(word, word) for word in shlex.split(COMMANDS[name])]
+    result = run_command(sys.executable, "-c", RUN, *words)
+    status, *modules = json.loads(result.err.splitlines()[-1])
     assert status == (1 if name == "check_wrong" else 0)
     assert_same(rooms(modules), f"modules/{name}.txt")

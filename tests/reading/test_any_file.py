@@ -128,13 +128,7 @@ def assert_read_or_refused(data: bytes, path: Path) -> None:
 
 @pytest.mark.parametrize("examples", [80, pytest.param(2000, marks=pytest.mark.whole)])
 def test_any_bytes_under_any_name_are_read_or_refused(examples: int, tmp_path: Path) -> None:
-    @settings(
-        deadline=None,
-        max_examples=examples,
-        derandomize=True,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     @given(
         changed_samples()
         | cut_samples()

@@ -129,11 +129,6 @@ def test_damaged_files_are_called_so(name: str, tmp_path: Path) -> None:
     assert message.startswith(f"f{DAMAGED[name][1]}: {NOT_NUMPY}")
 
 
-def test_an_array_that_claims_more_numbers_than_it_has_is_refused(tmp_path: Path) -> None:
-    claim = HEADER.replace(b"(2, 2), }   ", b"(2, 9999), }")
-    assert str(refusal_of(tmp_path, claim, ".npy")).startswith("f.npy: X claims 19,998 numbers")
-
-
 def test_odd_members_of_a_zip_file_are_one_error(tmp_path: Path) -> None:
     for data in (
         zipped({"notes.txt": "words"}),
@@ -182,18 +177,13 @@ def test_results_are_the_problem_they_came_from(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["f2", "f4", "f8"])
 @pytest.mark.parametrize("suffix", [".npz", ".npy"])
 def test_what_a_file_was_read_into_is_not_copied(suffix: str, kind: str, tmp_path: Path) -> None:
-    """It cannot be changed; what a caller may change is copied."""
+    """It cannot be changed."""
     array = np.eye(3, dtype=kind)
     path = tmp_path / f"x{suffix}"
     np.save(path, array) if suffix == ".npy" else np.savez(path, X=array)
     problem = attncli.load(path)
     assert problem.X is problem.written["X"]
     assert not problem.X.flags.writeable
-    made = attncli.Problem(X=array, score={"name": "general", "W": array})
-    array[0] = 7
-    np.testing.assert_array_equal(made.X, np.eye(3))
-    np.testing.assert_array_equal(made.score["W"], np.eye(3))
-    np.testing.assert_array_equal(attncli.compute(made)["scores"].value, np.eye(3))
 
 
 # Arrays of Python, of which some made trouble once.

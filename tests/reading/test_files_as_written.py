@@ -167,7 +167,7 @@ def tables(draw: st.DrawFn) -> tuple[list[str], list[str], list[list[float]]]:
     return rows, columns, draw(st.lists(line, min_size=n, max_size=n))
 
 
-@settings(deadline=None, max_examples=60, derandomize=True, database=None)
+@settings(max_examples=60)
 @given(tables(), st.sampled_from(",;\t"), st.sampled_from(["\n", "\r\n", "\r"]))
 def test_an_empty_corner_says_that_words_beside_it_are_labels_whatever_they_are(
     table: Any, delimiter: str, end: str

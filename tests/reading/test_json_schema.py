@@ -23,6 +23,7 @@ from attncli.reading.load import csv_options, load_each
 from attncli.reading.read import read
 from tests.conftest import DATA, SAMPLE_FILES, Attn, made_files, table
 
+TAKEN, REFUSED = "taken by both", "refused by both"
 WHOLE = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 DECIMAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 
@@ -80,70 +81,43 @@ def validator() -> Any:
     return jsonschema.Draft202012Validator(attncli.schema())
 
 
-class Comparison:
-    """The schema beside the loader.
+def outcome(values: Mapping[str, Any], faults: tuple[Fault, ...], seen: Any) -> str:
+    """Return what both say of a problem: they must agree.
 
-    Attributes:
-        figures: how often what came out.
-        wrong: where they disagree: what it is, with the values.
+    `values` have every scalar as text, and `seen` is the same as an editor sees it.
     """
-
-    def __init__(self) -> None:
-        self.schema = validator()
-        self.figures: Counter[str] = Counter()
-        self.wrong: list[str] = []
-
-    def of_file(self, path: Path) -> None:
-        """Compare them on every problem of a file that holds text."""
-        self.figures["files"] += 1
-        try:
-            documents = list(read(path, None, csv_options()))
-            found = list(load_each(path))
-        except InputError:
-            self.figures["files without a problem that can be read"] += 1
-            return
-        for document, one in zip(documents, found, strict=True):
-            values = document.values
-            faults = one.faults if isinstance(one, InputError) else ()
-            if document.error or any(isinstance(raw, np.ndarray) for raw in values.values()):
-                self.figures["problems that no schema sees"] += 1
-                continue
-            self.figures["problems"] += 1
-            as_yaml = typed(values["X"] if document.bare else values)
-            outcome, why = self._outcome(values, faults, _as_json(path) or as_yaml)
-            self.figures[outcome] += 1
-            if why:
-                self.wrong.append(f"{outcome}: {why}\n  {json.dumps(values)[:500]}")
-
-    def _outcome(
-        self, values: Mapping[str, Any], faults: tuple[Fault, ...], seen: Any
-    ) -> tuple[str, str]:
-        """Return what comes out, and why they disagree, if they do.
-
-        `values` have every scalar as text, and `seen` is the same as an editor sees it.
-        """
-        if not faults:
-            for view in (values, seen):
-                for error in self.schema.iter_errors(view):
-                    place = "/".join(map(str, error.absolute_path))
-                    return "the schema alone refuses", f"{place}: {error.message[:200]}"
-            return "taken by both", ""
-        if not self.schema.is_valid(seen):
-            return "refused by both", ""
-        for fault in faults:
-            if can_be_said(fault, values):
-                return "the loader alone refuses", fault.message
-        needs = sorted({fault.needs for fault in faults})
-        return f"refused by the loader for {', '.join(needs)}", ""
+    shown = json.dumps(values)[:500]
+    if not faults:
+        for view in (values, seen):
+            for error in validator().iter_errors(view):
+                pytest.fail(f"the schema alone refuses {error.json_path}: {error.message}\n{shown}")
+        return TAKEN
+    if not validator().is_valid(seen):
+        return REFUSED
+    alone = [fault.message for fault in faults if can_be_said(fault, values)]
+    assert not alone, f"the loader alone refuses {shown}"
+    return "refused by the loader for what no schema tells"
 
 
-def compared(path: Path, text: str = "") -> Comparison:
-    """Compare them on a file, which is written first if there is a text; they must agree."""
+def outcomes(path: Path, text: str = "") -> Counter[str]:
+    """Count what comes out for the problems of a file, which is written first if there is a text.
+
+    There are none in a file that cannot be read, and no schema sees large matrices.
+    """
     if text:
         path.write_text(text)
-    found = Comparison()
-    found.of_file(path)
-    assert not found.wrong, found.wrong
+    found = Counter[str]()
+    try:
+        problems = [*zip(read(path, None, csv_options()), load_each(path), strict=True)]
+    except InputError:
+        return found
+    for document, one in problems:
+        values = document.values
+        if document.error or any(isinstance(raw, np.ndarray) for raw in values.values()):
+            continue
+        as_yaml = typed(values["X"] if document.bare else values)
+        faults = one.faults if isinstance(one, InputError) else ()
+        found[outcome(values, faults, _as_json(path) or as_yaml)] += 1
     return found
 
 
@@ -152,14 +126,14 @@ def compared(path: Path, text: str = "") -> Comparison:
 
 def test_made_up_files_are_taken_by_both_or_refused_by_both(tmp_path: Path) -> None:
     """Nearly right problems in every format, and samples of which a few keys were changed."""
-    found = Comparison()
-    for suffix, data in made_files("problem", "sample"):
+    files = [*made_files("problem", "sample")]
+    found = Counter[str]()
+    for suffix, data in files:
         path = tmp_path / f"made{suffix}"
         path.write_bytes(data)
-        found.of_file(path)
-    assert not found.wrong, "\n".join(found.wrong)
-    assert found.figures["taken by both"] > found.figures["files"] / 20
-    assert found.figures["refused by both"] > found.figures["files"] / 4
+        found += outcomes(path)
+    assert found[TAKEN] > len(files) / 20
+    assert found[REFUSED] > len(files) / 4
 
 
 def test_it_is_a_schema_of_every_key(attn: Attn) -> None:
@@ -175,7 +149,7 @@ def test_it_is_a_schema_of_every_key(attn: Attn) -> None:
 
 RULES = [
     pytest.param(line, outcome, id=line)
-    for name, outcome in (("TAKEN", "taken by both"), ("REFUSED", "refused by both"))
+    for name, outcome in (("TAKEN", TAKEN), ("REFUSED", REFUSED))
     for line in table("schema", name).splitlines()
 ]
 
@@ -187,8 +161,7 @@ def test_the_schema_and_the_loader_keep_the_same_rules(
     keys = line.split("; ")
     own = [] if any(key.startswith("X:") for key in keys) else ["X: [[1, 0], [0, 1]]"]
     made = yaml.load("\n".join([*own, *keys]), yaml.BaseLoader)
-    found = compared(tmp_path / "a.json", json.dumps(with_nothing(made)))
-    assert found.figures[outcome] == 1
+    assert outcomes(tmp_path / "a.json", json.dumps(with_nothing(made)))[outcome] == 1
 
 
 def with_nothing(made: Any) -> Any:
@@ -199,8 +172,8 @@ def with_nothing(made: Any) -> Any:
 
 
 def test_a_list_alone_is_x(tmp_path: Path) -> None:
-    for text, outcome in (("[[1, 0]]", "taken by both"), ('[[1, "x"]]', "refused by both")):
-        assert compared(tmp_path / "a.json", text).figures[outcome] == 1
+    assert outcomes(tmp_path / "a.json", "[[1, 0]]") == {TAKEN: 1}
+    assert outcomes(tmp_path / "a.json", '[[1, "x"]]') == {REFUSED: 1}
 
 
 # --- samples ---------------------------------------------------------------------------------
@@ -208,12 +181,10 @@ def test_a_list_alone_is_x(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda path: path.name)
 def test_every_sample_is_taken(path: Path) -> None:
-    found = compared(path)
-    assert found.figures["taken by both"] == found.figures["problems"] > 0
+    assert {*outcomes(path)} == {TAKEN}
 
 
 def test_error_samples_are_refused_where_a_schema_can_tell() -> None:
-    refused = []
-    for path in sorted((DATA / "errors").iterdir()):
-        refused += [path.name] * compared(path).figures["refused by both"]
+    paths = sorted((DATA / "errors").iterdir())
+    refused = [path.name for path in paths if REFUSED in outcomes(path)]
     assert refused == table("schema", "OF_SAMPLES")

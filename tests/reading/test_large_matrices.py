@@ -95,13 +95,7 @@ def texts(draw: st.DrawFn) -> tuple[str, str]:
     return suffix, start + (f"{end}  " if suffix == ".yaml" else end).join([*lines, ""])
 
 
-@settings(
-    max_examples=100,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 @given(texts())
 def test_large_matrices_are_read_as_small_ones_are(
     tmp_path_factory: pytest.TempPathFactory, case: tuple[str, str]

@@ -45,6 +45,8 @@ def test_a_matrix_is_read_as_it_was_meant_in_a_problem_and_in_answers(raw: Any, 
         (np.array([1.0, 2.0]), [[1, 2]]),
         (np.array(3), [[3]]),
         (np.float64(3), [[3]]),
+        (np.array([["1/2", "0.50"]]), [[0.5, 0.5]]),
+        (np.array([["1/2", 0.5]], dtype=object), [[0.5, 0.5]]),
         (np.ma.array(np.eye(2), mask=False), [[1, 0], [0, 1]]),
         ([[[[1, 2]]]], [[[[1, 2]]]]),
     ],
@@ -71,6 +73,11 @@ def test_what_is_no_matrix_is_refused_with_the_path_of_its_fault(
         (np.float32(np.nan), "row 1, column 1 of X is nan"),
         (np.zeros((0, 3)), "X is empty"),
         (np.eye(2) * 1j, "X holds complex numbers"),
+        (1j, "X must be a matrix"),
+        (
+            float("nan"),
+            "row 1, column 1 of X: nan is not a number that a calculation can go on with",
+        ),
         (np.zeros(2, dtype=[("a", "f8")]), "X holds no numbers"),
         (np.array(["2020-01-01"], dtype="M8[D]"), "X holds no numbers"),
         (MASKED, "X has masked cells"),
@@ -178,7 +185,7 @@ def test_a_matrix_of_numpy_in_a_file_stands_for_that_of_a_problem(tmp_path: Path
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 
 
-@settings(deadline=None, max_examples=80, derandomize=True, database=None)
+@settings(max_examples=80)
 @given(
     st.integers(1, 5).flatmap(
         lambda n: st.lists(st.lists(FLOATS, min_size=n, max_size=n), min_size=1, max_size=5)

@@ -49,19 +49,14 @@ def test_ten_megabytes_of_numbers_compute(attn: Attn) -> None:
     assert result.status == 0, result.err
 
 
-def test_of_many_faults_the_first_are_told_and_the_others_counted(tmp_path: Path) -> None:
-    keys = "".join(f"k{number}: 1\n" for number in range(60))
-    message = str(refusal_of(tmp_path, f"X: [[1]]\n{keys}"))
-    assert message.count(": unknown key k") == 50
-    assert "f.yaml:51:1: unknown key k49" in message
-    assert message.endswith("\n  and 10 more like these")
-
-
-def test_windows_1252_is_read_with_a_note(attn: Attn) -> None:
-    result = attn("compute", "-", stdin="title: “Übung” 3\nX: [[1]]\n".encode("cp1252"))
+def test_windows_1252_is_read_with_a_note_that_quiet_commands_leave_out(attn: Attn) -> None:
+    text = "title: “Übung” 3\nX: [[1]]\n".encode("cp1252")
+    result = attn("compute", "-", stdin=text)
     assert (result.status, result.out.split("\n")[0]) == (0, "“Übung” 3")
     note = "note: <stdin> is not in UTF-8; it is read as Windows-1252; save it as UTF-8 if “Übung” "
     assert result.err == f"{note}is wrong\n"
+    for command in (["compute", "-"], ["worksheet", "-", "-f", "yaml"]):
+        assert attn(*command, "-q", stdin=text).err == ""
 
 
 DIGITS = "1" * 5000

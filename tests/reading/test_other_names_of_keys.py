@@ -71,13 +71,7 @@ def test_results_are_read_back_under_their_keys() -> None:
     assert with_keys({"words": "I, am"}) == {"tokens": "I, am"}
 
 
-@pytest.mark.parametrize(
-    ("written", "meant"),
-    [
-        *((word, "dot") for word in ("dot product", "dot-product", "Dot Product Attention")),
-        *((word, "scaled_dot") for word in ("scaled dot product", "Scaled Dot-Product Attention")),
-    ],
-)
+@cases("other_names", "score_functions")
 def test_a_score_function_by_another_name(written: str, meant: str) -> None:
     x = [[1, 2], [3, 4]]
     for score in (written, {"name": written}):
@@ -97,8 +91,6 @@ def test_bahdanau_and_mse_are_understood() -> None:
 
 def test_a_new_problem_of_another_word(attn: Attn) -> None:
     assert attn("new", "--score", "Bahdanau").out == attn("new", "--score", "additive").out
-    said = attn("new", "--score", "mse").err
-    assert said.startswith("--score: unknown score mse\n  known: dot, scaled_dot")
 
 
 @cases("other_names", "queries_alone")

@@ -44,7 +44,7 @@ def test_what_may_be_read_in_two_ways_is_refused(text: str, said: str) -> None:
     assert len(caught.value.faults) == 1
 
 
-@settings(deadline=None, max_examples=80, derandomize=True, database=None)
+@settings(max_examples=80)
 @given(st.text(alphabet="01.,;:-|[](){}\\&$% \t\n\rIe⎡⎤…", max_size=30))
 def test_any_text_is_read_or_refused_and_numbers_stay_where_they_stood(text: str) -> None:
     try:
@@ -133,10 +133,7 @@ def test_the_name_of_a_step_above_answers_is_no_title(tmp_path: Path) -> None:
         attncli.load_answers(saved(tmp_path, f"weights\nQ: {WEIGHTS}\n", ".yaml"))
 
 
-@pytest.mark.parametrize(
-    "title",
-    ["Homework Solutions", "My Answers", "Self Attention", "for Monday", "Attention Is All"],
-)
+@pytest.mark.parametrize("title", table("pasted", "titles_that_are_no_names"))
 def test_a_title_above_the_answers_is_no_name(title: str, tmp_path: Path) -> None:
     text = f"{title}\nweights\n0.73 0.27\n0.27 0.73\n"
     (answers,) = attncli.load_answers(saved(tmp_path, text, ".txt"))

@@ -11,7 +11,7 @@ import pytest
 import attncli
 from attncli.core.errors import InputError
 from attncli.core.problem.key_values import WEIGHTS, hint_for
-from tests.conftest import Attn, cases, table
+from tests.conftest import cases, table
 from tests.reading.forms import npz, refusal_of
 
 RANDOM = np.random.default_rng(5)
@@ -58,21 +58,6 @@ def test_stored_weights_give_the_same_numbers(keys: dict[str, Any]) -> None:
         np.testing.assert_array_equal(trace[step.name].value, step.value)
     for key, matrix in usual.inputs.items():
         np.testing.assert_array_equal(trace.inputs[key].value, matrix.value)
-
-
-@pytest.mark.parametrize("form", ["json", "yaml", "csv", "npz"])
-def test_results_with_stored_weights_can_be_read_back(
-    form: str, tmp_path: Path, attn: Attn
-) -> None:
-    problem = tmp_path / "p.npz"
-    np.savez(problem, **stored({key: GROUPED[key] for key in GROUPED if key != "gradient"}))
-    written = tmp_path / f"results.{form}"
-    assert attn("compute", problem, "-o", written).status == 0
-    before, after = attncli.load(problem), attncli.load(written)
-    assert after.weights_as == "out_in"
-    np.testing.assert_allclose(
-        attncli.compute(after).output, attncli.compute(before).output, rtol=1e-14
-    )
 
 
 def test_the_default_is_not_written_into_results() -> None:

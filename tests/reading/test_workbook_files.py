@@ -7,7 +7,7 @@ import json
 import re
 import sys
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -65,59 +65,44 @@ def test_a_number_is_read_as_it_is_shown(value: float, code: str, text: str) -> 
     assert number_text(value, code) == text
 
 
-# Layouts of students: each writes named matrices into a workbook.
+# Layouts of students.
 
-Named: TypeAlias = Mapping[str, Cells]
+BELOW_EACH_OTHER: dict[str, Callable[[str, Cells], list[tuple[int, int, Cells]]]] = {
+    "names on top": lambda name, cells: [(0, 2, [[name], *cells])],
+    "names beside": lambda name, cells: [(0, 1, [[name]]), (0, 2, cells)],
+    "names above": lambda name, cells: [(0, 1, [[f"{name} = see my notes"]]), (2, 1, cells)],
+    "with operands": lambda name, cells: [
+        (0, 1, [["A", None], [0.25, 0.5]]),
+        (1, 4, [["×"]]),
+        (0, 6, [["B"], [4], [7]]),
+        (1, 8, [["="]]),
+        (0, 10, [[name], *cells]),
+    ],
+}
+"""What is written for a matrix: each part with its row, counted from that matrix's first one, and
+its column."""
+
+LAYOUTS = (*BELOW_EACH_OTHER, "side by side", "on sheets")
 
 
-def below_each_other(workbook: Any, matrices: Named) -> None:
-    row = 2
+def laid_out(layout: str, matrices: Mapping[str, Cells]) -> Any:
+    """Return a workbook with named matrices."""
+    workbook: Any = openpyxl.Workbook()
+    row = column = 1
     for name, cells in matrices.items():
-        put(workbook.active, row, 2, [[name], *cells])
-        row += len(cells) + 2
-
-
-def side_by_side(workbook: Any, matrices: Named) -> None:
-    column = 1
-    for name, cells in matrices.items():
-        put(workbook.active, 1, column, [[name], *cells])
-        column += len(cells[0]) + 1
-
-
-def names_beside(workbook: Any, matrices: Named) -> None:
-    row = 1
-    for name, cells in matrices.items():
-        put(workbook.active, row, 1, [[name]])
-        put(workbook.active, row, 2, cells)
-        row += len(cells) + 1
-
-
-def names_above(workbook: Any, matrices: Named) -> None:
-    row = 1
-    for name, cells in matrices.items():
-        put(workbook.active, row, 1, [[f"{name} = see my notes"]])
-        put(workbook.active, row + 2, 1, cells)
-        row += len(cells) + 4
-
-
-def with_operands(workbook: Any, matrices: Named) -> None:
-    row = 1
-    for name, cells in matrices.items():
-        put(workbook.active, row, 1, [["A", None], [0.25, 0.5]])
-        put(workbook.active, row + 1, 4, [["×"]])
-        put(workbook.active, row, 6, [["B"], [4], [7]])
-        put(workbook.active, row + 1, 8, [["="]])
-        put(workbook.active, row, 10, [[name], *cells])
-        row += max(len(cells), 3) + 2
-
-
-def on_sheets(workbook: Any, matrices: Named) -> None:
-    for name, cells in matrices.items():
-        put(workbook.create_sheet(f"{len(workbook.sheetnames)}. step"), 3, 3, [[name], *cells])
-    workbook.remove(workbook.active)
-
-
-LAYOUTS = (below_each_other, side_by_side, names_beside, names_above, with_operands, on_sheets)
+        if layout == "on sheets":
+            put(workbook.create_sheet(f"{len(workbook.sheetnames)}. step"), 3, 3, [[name], *cells])
+        elif layout == "side by side":
+            put(workbook.active, 1, column, [[name], *cells])
+            column += len(cells[0]) + 1
+        else:
+            parts = BELOW_EACH_OTHER[layout](name, cells)
+            for below, at, part in parts:
+                put(workbook.active, row + below, at, part)
+            row += max(below + len(part) for below, _, part in parts) + 1
+    if layout == "on sheets":
+        workbook.remove(workbook.active)
+    return workbook
 
 
 def named_matrices(answers: Mapping[str, Any]) -> Iterator[tuple[str, Cells]]:
@@ -147,7 +132,7 @@ def recorded_answers() -> Iterator[tuple[dict[str, Any], dict[str, Cells]]]:
         for line in path.read_text(encoding="utf-8").splitlines():
             case = json.loads(line)
             matrices = dict(named_matrices(case["answers"]))
-            is_written = "dtype" not in case and "gate" not in matrices
+            is_written = "dtype" not in case and "gate" not in case["answers"]
             if is_written and matrices and all(map(is_table, matrices.values())):
                 yield case, matrices
 
@@ -160,14 +145,12 @@ def outcome(report: Report) -> object:
 @pytest.mark.parametrize("number", [1, pytest.param(34, marks=pytest.mark.whole)])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_workbooks_of_students_are_judged_as_their_numbers_are(
-    layout: Any, number: int, tmp_path: Path
+    layout: str, number: int, tmp_path: Path
 ) -> None:
     own = islice(recorded_answers(), LAYOUTS.index(layout), None, len(LAYOUTS))
     judged = 0
     for case, matrices in islice(own, number):
-        workbook = openpyxl.Workbook()
-        layout(workbook, matrices)
-        workbook.save(tmp_path / "hw.xlsx")
+        laid_out(layout, matrices).save(tmp_path / "hw.xlsx")
         (answers,) = load_answers(tmp_path / "hw.xlsx")
         key, strict = AnswerKey(attncli.Problem(**case["problem"])), case.get("strict", False)
         as_text = submission_of(case["answers"], "student")
@@ -312,7 +295,6 @@ def changed(path: Path, sheet: bytes, styles: bytes = b"") -> Path:
         (b"PK\x03\x04", "damaged, or is none"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "is locked by a password, or an old .xls"),
         (zipped({"hw.yaml": "X: [[1]]"}), "damaged, or is none"),
-        (zipped({f"{n}.xml": "" for n in range(1001)}), "1,001 files, and at most 1,000"),
         (zipped({"a.xml": "x"}, zipfile.ZIP_LZMA), "packed by an uncommon method"),
     ],
 )
@@ -378,7 +360,7 @@ PLACES = st.tuples(st.integers(1, 9), st.integers(1, 9))
 WORDS = st.sampled_from(table("workbooks", "words"))
 
 
-@settings(deadline=None, max_examples=100, derandomize=True, database=None)
+@settings(max_examples=100)
 @given(
     st.dictionaries(PLACES, WORDS, min_size=1, max_size=60), st.sampled_from([None, KnownClass()])
 )

@@ -30,7 +30,7 @@ from attncli.core.numbers.written import NumberAsWritten, evaluate, value_of
 from tests.conftest import cases
 from tests.reading.forms import is_harmless
 
-QUICK = settings(deadline=None, max_examples=80, derandomize=True, database=None)
+QUICK = settings(max_examples=80)
 SIZES = ("d_k", "d_v", "d_model", "n", "m")
 
 

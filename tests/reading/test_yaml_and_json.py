@@ -15,10 +15,11 @@ from attncli.core.errors import KeyPath
 from attncli.core.records import replace
 from attncli.reading.document import MAX_LEVELS, Chunk
 from attncli.reading.yaml_values import _without_lists, documents_until, place_of, placed
+from tests.attacks.nesting import nested
 from tests.conftest import SAMPLE_FILES, cases, table
 from tests.reading.forms import documents_in, refusal_of
 
-QUICK = settings(deadline=None, max_examples=25, derandomize=True, database=None)
+QUICK = settings(max_examples=25)
 
 
 def test_keys_without_a_value_are_reported_together(tmp_path: Path) -> None:
@@ -44,27 +45,7 @@ def test_an_anchor_of_nothing_has_no_label_or_cell_to_give(null: str) -> None:
     assert all(isinstance(word, str) for word in found.values["tokens"])
 
 
-# Bounds.
-
-
-def nested(levels: int, inside: str = "1") -> str:
-    return "[" * levels + inside + "]" * levels
-
-
-DEEP = {
-    "one level too many": f"X: {nested(MAX_LEVELS)}",
-    "a list alone": nested(MAX_LEVELS + 1),
-    "lists of dashes": "- " * 70 + "1",
-    "brackets that stay open": '{"X": ' + "[" * 100_000,
-    "an alias of a deep list": f"- &a0 {nested(50)}\n- &a1 {nested(50, '*a0')}",
-}
-
-
-@pytest.mark.parametrize("name", DEEP)
-@pytest.mark.parametrize("suffix", [".yaml", ".json"])
-def test_what_is_nested_too_deeply_is_refused(name: str, suffix: str, tmp_path: Path) -> None:
-    message = str(refusal_of(tmp_path, DEEP[name], suffix))
-    assert "more than 64 brackets or levels inside each other" in message or "axes" in message
+# Bounds, of which `tests/attacks` has more.
 
 
 def test_as_many_levels_as_are_allowed_are_read() -> None:
@@ -76,16 +57,6 @@ def test_as_many_levels_as_are_allowed_are_read() -> None:
 def test_keys_inside_each_other_are_no_crash_in_json(levels: int, tmp_path: Path) -> None:
     message = str(refusal_of(tmp_path, '{"a": ' * levels + "1" + "}" * levels, ".json"))
     assert "unknown key a" in message or "more than 64 brackets" in message
-
-
-@pytest.mark.parametrize("value", ["1", "[]"])
-def test_aliases_that_expand_to_millions_of_values_are_refused(value: str, tmp_path: Path) -> None:
-    lines = [f"a: &a [{', '.join([value] * 10)}]"]
-    for before, name in zip("abcdefgh", "bcdefghi", strict=True):
-        lines.append(f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]")
-    message = str(refusal_of(tmp_path, "\n".join(lines)))
-    assert message.startswith("f.yaml:7:")
-    assert "aliases expand to more than 5,000,000 values" in message
 
 
 # JSON: the fast path says the same as the YAML reader.

@@ -22,7 +22,7 @@ from attncli.core.problem.keys import KEYS
 from attncli.core.tape.cell_names import may_mean_step, words_of
 from attncli.core.tape.tape import Tape
 from attncli.printing.formats import formats_of
-from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn, cases
+from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn, cases, table
 
 GOOD = "sample_inputs/i_am_good.yaml"
 HEADS = "sample_inputs/heads_cut.yaml"
@@ -120,17 +120,8 @@ def test_a_pipe_is_the_same_whatever_columns_says(width: str, attn: Attn) -> Non
 
 
 def test_messages_escape_what_they_quote(attn: Attn) -> None:
-    bad = "\x1b[31mbad"
-    for arguments in (
-        ["compute", bad],
-        ["compute", GOOD, "--only", bad],
-        ["compute", GOOD, "-o", bad],
-        ["compute", GOOD, "-m", f"{bad}=sample_inputs/queries_keys_values.csv"],
-        ["compute", GOOD, f"--{bad}"],
-        ["compute", GOOD, "--score", bad],
-        [bad],
-    ):
-        result = attn(*arguments)
+    for command in table("command_line", "words_that_are_quoted"):
+        result = attn(*command.replace("BAD", "\x1b[31mbad").split())
         assert result.status == 2
         assert "\x1b" not in result.err
         assert r"\x1b[31mbad" in result.err
@@ -141,14 +132,6 @@ def test_bytes_that_are_no_text_are_refused(attn: Attn) -> None:
         result = attn(*call)
         assert (result.status, result.out) == (2, "")
         assert "is no text in UTF-8" in result.err
-
-
-def test_a_quiet_command_has_no_note_on_windows_1252(attn: Attn, tmp_path: Path) -> None:
-    file = tmp_path / "hw.yaml"
-    file.write_bytes("title: café\nX: [[1, 0], [0, 1]]\n".encode("cp1252"))
-    for words in (("compute", file), ("worksheet", file, "-f", "yaml")):
-        assert "note: " in attn(*words).err
-        assert attn(*words, "-q").err == ""
 
 
 def test_names_that_the_system_refuses_are_told(attn: Attn, tmp_path: Path) -> None:
@@ -197,15 +180,7 @@ def test_only_shows_a_step_that_equals_one_which_large_problems_do_not_keep(
 @pytest.mark.whole
 @pytest.mark.usefixtures("small_pool")
 def test_a_flag_that_is_repeated_adds_to_the_first(attn: Attn) -> None:
-    for pairs in (
-        ["compute", HEADS, "--only", "weights", "--only", "Q,V"],
-        ["compute", HEADS, "--only", "weights", "--head", "1", "--head", "2"],
-        ["compute", HEADS, "--rows", "1", "--rows", "3", "--rows", "2"],
-        ["worksheet", GOOD, "-f", "yaml", "--blank", "weights", "--blank", "output"],
-        ["worksheet", GOOD, "-f", "html", "--give", "weights", "--give", "output"],
-        ["vary", GOOD, "-n", "1", "--ask", "weights", "--ask", "output"],
-        ["check", GOOD, "-m", "Q=sample_inputs/i_am_good.csv", "--ask", "Q", "--ask", "V"],
-    ):
+    for pairs in map(str.split, table("command_line", "flags_that_are_repeated")):
         flag = next(word for word in reversed(pairs[:-1]) if word.startswith("--"))
         first = pairs.index(flag)
         together = [*pairs[:first], flag, ",".join(pairs[first + 1 :: 2])]

@@ -17,7 +17,7 @@ import pytest
 from attncli.cli.main import EXAMPLES
 from attncli.core.problem.keys import KEYS
 from attncli.printing.formats import FORMATS
-from tests.conftest import PROGRAM, ROOT, Attn, cases, environment, table
+from tests.conftest import PROGRAM, ROOT, Attn, cases, environment, run_command, table
 
 PROBLEM = """\
 tokens: [I, the cat, "it's", Zürich]
@@ -63,18 +63,12 @@ def test_every_option_of_every_command_is_a_candidate(attn: Attn) -> None:
                 assert f" {option}" in page
 
 
-def test_signs_that_control_a_terminal_are_written_out(attn: Attn, tmp_path: Path) -> None:
-    (tmp_path / "hw.yaml").write_text('tokens: ["a\\nb", "\\e[31m"]\nX: [[1], [2]]')
-    assert words(attn, "attn explain hw.yaml 'sum[", tmp_path) == [r"sum[a\nb]", "sum[2]"]
-
-
 # --- in shells -------------------------------------------------------------------------------
 
 
 START = {
     "bash": (["bash", "--norc", "--noprofile"], 'eval "$(attn completion bash)"'),
     "zsh": (["zsh", "-f"], 'autoload -Uz compinit; compinit -u -D; eval "$(attn completion zsh)"'),
-    "fish": (["fish", "--no-config"], "attn completion fish | source"),
 }
 
 
@@ -153,7 +147,6 @@ def test_a_shell_completes_what_is_typed(name: str, folder: Path) -> None:
 @pytest.mark.needs("fish")
 def test_fish_completes_what_is_typed(folder: Path) -> None:
     env = with_program("fish", folder)
-
     code = "attn completion fish | source; complete -C $argv[1]"
     for line, found in (
         ("attn compute hw.yaml --only we", "weights"),
@@ -161,10 +154,9 @@ def test_fish_completes_what_is_typed(folder: Path) -> None:
         ("attn compute -m W_q=h", "W_q=hw.yaml"),
         ("attn explain hw.yaml 'scores[the cat, Z", "scores[the cat, Zürich]"),
     ):
-        command = ["fish", "--no-config", "-c", code, line]
-        done = subprocess.run(command, check=True, cwd=folder, env=env, capture_output=True)
-        assert done.stderr == b""
-        assert [text.partition("\t")[0] for text in done.stdout.decode().splitlines()] == [found]
+        done = run_command("fish", "--no-config", "-c", code, line, cwd=folder, env=env)
+        assert (done.status, done.err) == (0, "")
+        assert [text.partition("\t")[0] for text in done.out.splitlines()] == [found]
 
 
 # --- the manual page -------------------------------------------------------------------------
@@ -188,12 +180,6 @@ def test_manual_page_has_all_of_the_help(attn: Attn) -> None:
 @pytest.mark.needs("mandoc")
 def test_manual_page_is_read_by_manual_readers(attn: Attn, tmp_path: Path) -> None:
     (tmp_path / "attn.1").write_text(attn("manual").out)
-    done = subprocess.run(
-        ["mandoc", "-T", "lint", "attn.1"],
-        check=False,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    remarks = [line for line in done.stdout.splitlines() if "missing date" not in line]
+    said = run_command("mandoc", "-T", "lint", "attn.1", cwd=tmp_path).out
+    remarks = [line for line in said.splitlines() if "missing date" not in line]
     assert remarks == []

@@ -14,21 +14,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.conftest import PROGRAM, ROOT, SAMPLES, environment
+from tests.conftest import PROGRAM, ROOT, SAMPLES, environment, run_command
 
 pytestmark = pytest.mark.whole
 
 GOOD = SAMPLES / "i_am_good.yaml"
 
 
-def start(*arguments: str | Path, **options: Any) -> subprocess.Popen[bytes]:
+def start(*arguments: str | Path, **options: Any) -> Any:
     """Start the program; what it says on standard error can be read."""
     command = [*PROGRAM, *map(str, arguments)]
     usual: dict[str, Any] = {"env": environment(), "cwd": ROOT, "stderr": subprocess.PIPE}
     return subprocess.Popen(command, **usual | options)
 
 
-def ended(process: subprocess.Popen[bytes]) -> tuple[int, str]:
+def ended(process: Any) -> tuple[int, str]:
     """Return the exit status of a process, and what it said."""
     _, err = process.communicate(timeout=60)
     return process.returncode, (err or b"").decode()
@@ -50,15 +50,8 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_reader_that_goes_away_is_141(form: str, unbuffered: str) -> None:
     """`attn … | head -1`, also with PYTHONUNBUFFERED, as containers set it."""
     far_more_than_a_pipe_holds = [GOOD] * 200
-    process = start(
-        "compute",
-        *far_more_than_a_pipe_holds,
-        "-f",
-        form,
-        stdout=subprocess.PIPE,
-        env=environment(PYTHONUNBUFFERED=unbuffered),
-    )
-    assert process.stdout is not None
+    command = ["compute", *map(str, far_more_than_a_pipe_holds), "-f", form]
+    process = start(*command, stdout=subprocess.PIPE, env=environment(PYTHONUNBUFFERED=unbuffered))
     process.stdout.read(10)
     process.stdout.close()
     process.stdout = None
@@ -78,25 +71,16 @@ def test_no_reader_at_all_is_141(arguments: list[str | Path]) -> None:
 def test_an_endless_stream_ends_with_its_reader(form: str) -> None:
     line = '{"X": [[1, 0], [0, 1]], "score": "dot"}'
     script = 'yes "$0" | "$@" | head -n 2; echo ${PIPESTATUS[1]}'
-    result = subprocess.run(
-        ["bash", "-c", script, line, *PROGRAM, "compute", "-", "-f", form],
-        check=False,
-        capture_output=True,
-        text=True,
-        env=environment(),
-        cwd=ROOT,
-        timeout=60,
-    )
-    *shown, status = result.stdout.splitlines()
+    command = ("bash", "-c", script, line, *PROGRAM, "compute", "-", "-f", form)
+    result = run_command(*command, timeout=60)
+    *shown, status = result.out.splitlines()
     assert len(shown) == 2
-    assert (status, result.stderr) == ("141", "")
+    assert (status, result.err) == ("141", "")
 
 
 def test_each_problem_is_written_as_soon_as_it_is_there() -> None:
     command = ("compute", "-", "--only", "output", "-f", "csv")
     process = start(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert process.stdin is not None
-    assert process.stdout is not None
     for text, lines in (
         ('{"X": [[2]]}\n', [b"2\n"]),
         ("X: [[3]]\n---\n", [b"\n", b"3\n"]),
@@ -134,15 +118,10 @@ def test_a_message_that_cannot_be_written_loses_nothing_else(
 def test_closed_descriptors_show_no_traceback(closed: int) -> None:
     """As `<&-`, `>&-` and `2>&-` make them."""
     sign = f"{closed}{'<' if closed == 0 else '>'}"
-    done = subprocess.run(
-        ["sh", "-c", f'"$0" "$@" {sign}&-', *PROGRAM, "compute", str(GOOD) if closed else "-"],
-        capture_output=True,
-        env=environment(),
-        cwd=ROOT,
-        check=False,
-    )
-    assert b"Traceback" not in done.stderr
-    assert done.returncode == (0 if closed == 2 else 2)
+    command = (*PROGRAM, "compute", GOOD if closed else "-")
+    result = run_command("sh", "-c", f'"$0" "$@" {sign}&-', *command)
+    assert "Traceback" not in result.err
+    assert result.status == (0 if closed == 2 else 2)
 
 
 # --- signals ---------------------------------------------------------------------------------
@@ -151,9 +130,9 @@ def test_closed_descriptors_show_no_traceback(closed: int) -> None:
 def printed_by(code: str, *flags: str) -> list[str]:
     """Return the words that a new Python prints, which finds the package."""
     code = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}"
-    command = [sys.executable, *flags, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    return done.stdout.split()
+    result = run_command(sys.executable, *flags, "-c", code)
+    assert result.status == 0, result.err
+    return result.out.split()
 
 
 def test_an_interrupt_is_seen_to_before_anything_else_is_imported() -> None:
@@ -216,17 +195,9 @@ def test_a_signal_at_any_moment_shows_nothing(
     number: signal.Signals, tenths: int, reads: bool, large: Path
 ) -> None:
     """Ended by the signal itself: a shell ends a loop, too, that the program stands in."""
-    module = ("-X", "importtime", "-m", "attncli")
-    arguments = ("compute", "-" if reads else str(large), "-f", "json", "--only", "weights")
-    process = subprocess.Popen(
-        [sys.executable, *module, *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        env=environment(),
-        cwd=ROOT,
-    )
-    assert process.stderr is not None
+    command = ("compute", "-" if reads else large, "-f", "json", "--only", "weights")
+    tells_imports = environment(PYTHONPROFILEIMPORTTIME="1")
+    process = start(*command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=tells_imports)
     # Python itself, which starts first, is not ours.
     assert any(b"typer" in line for line in process.stderr)
     time.sleep(tenths / 10)
@@ -241,12 +212,5 @@ def test_a_signal_at_any_moment_shows_nothing(
 def test_a_signal_that_is_ignored_stays_so(tmp_path: Path) -> None:
     out = tmp_path / "a.json"
     script = f'trap "" INT; "$0" "$@" -o {out} & sleep 0.1; kill -INT $!; wait $!; echo $?'
-    done = subprocess.run(
-        ["sh", "-c", script, *PROGRAM, "compute", str(GOOD)],
-        capture_output=True,
-        env=environment(),
-        cwd=ROOT,
-        check=False,
-    )
-    assert done.stdout == b"0\n"
+    assert run_command("sh", "-c", script, *PROGRAM, "compute", GOOD).out == "0\n"
     assert json.loads(out.read_text())["title"] == "I am good"

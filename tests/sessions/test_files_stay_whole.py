@@ -6,6 +6,7 @@ import errno
 import io
 import os
 import re
+import shutil
 import sys
 import zipfile
 from collections.abc import Callable, Sequence
@@ -17,7 +18,7 @@ import pytest
 
 from attncli.classroom import variants
 from attncli.cli.main import run
-from tests.conftest import SAMPLES
+from tests.conftest import SAMPLES, table
 
 CALLS = ("replace", "mkdir", "chmod")
 """The functions of `os` that fail, beside `open`, and `write` and `close` of what it opened."""
@@ -30,29 +31,7 @@ REASONS = {errno.ENOSPC: "no space left on device", errno.EIO: "input/output err
 
 Files = dict[str, bytes]
 
-COMMANDS = [
-    "compute many.yaml -f html -o out/",
-    "compute many.yaml -f xlsx -o out/",
-    *(f"compute one.yaml -o one.{form}" for form in ("json", "csv", "npz", "html", "png", "xlsx")),
-    "compute one.yaml -o new/folder/one.tex",
-    "compute one.yaml -f json",
-    "compute many.yaml",
-    "compute many.yaml -f json --jobs 2",
-    "check hw.yaml answers --feedback pages",
-    "check hw.yaml answers -f csv",
-    "check hw.yaml answers -f csv -o grades.csv",
-    "check hw.yaml answers -f csv -o grades.csv --feedback pages",
-    "check hw.yaml answers -f csv -o grades.csv --totals --points weights:2",
-    "check hw.yaml answers -f gradescope -o results/",
-    "check hw.yaml answers --manifest manifest.csv",
-    "vary one.yaml -n 2 -o variants/ --key",
-    "vary one.yaml -n 2 -o variants.yaml",
-    "vary one.yaml -n 2 -o variants/{number}.xlsx --key",
-    "worksheet one.yaml -o sheet.html",
-    "worksheet one.yaml -o sheet.xlsx",
-    "worksheet many.yaml -f moodle -o quiz.xml",
-    "new new.yaml",
-]
+COMMANDS: list[str] = table("command_line", "commands_that_write")
 
 
 class Failing:
@@ -146,11 +125,8 @@ def files() -> Files:
 
 
 def restore(wanted: Files) -> None:
-    for path in sorted(Path().rglob("*"), reverse=True):
-        if path.is_file():
-            path.unlink()
-        elif not any(path.iterdir()):
-            path.rmdir()
+    for path in Path().iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
     for name, data in wanted.items():
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_bytes(data)

@@ -30,7 +30,7 @@ BLOCK = "notes: |\n  {a\n  --- b\nX: [[1]]\n"
 PROBLEMS = [SMALL, PRETTY, BARE, YAML, FLOW, BLOCK, f"# a comment\n{YAML}"]
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@settings(max_examples=200)
 @given(st.lists(st.sampled_from(PROBLEMS), min_size=1, max_size=6), st.integers(1, 300))
 def test_every_problem_of_a_stream_is_a_part(several: list[str], size: int) -> None:
     """In any order, in pieces of any size, with lines of dashes where YAML needs them."""
@@ -106,8 +106,8 @@ def test_many_unknown_keys_are_compared_with_the_known_ones_only_where_they_are_
     monkeypatch.setattr(strings, "near_words", near)
     text = json.dumps({"X": [[1]], **{f"key{number}": 1 for number in range(9_000)}})
     result = attn("compute", "-", stdin=text.encode())
+    assert result.err.count("unknown key key") == len(compared) == MAX_SHOWN_FAULTS == 50
     assert result.err.endswith("  and 8,950 more like these\n")
-    assert len(compared) == MAX_SHOWN_FAULTS
 
 
 def test_places_in_a_stream_are_those_of_the_file(attn: Attn) -> None:
@@ -119,8 +119,8 @@ def test_places_in_a_stream_are_those_of_the_file(attn: Attn) -> None:
 
 def test_who_runs_the_program_within_their_own_process_keeps_their_garbage_collector() -> None:
     one = (SAMPLES / "i_am_good.yaml").read_bytes()
-    two = one + b"---\n" + one
     frozen = gc.get_freeze_count()
-    assert in_process("compute", "-", "-f", "json", stdin=two).out.count("\n") == 2
+    result = in_process("compute", "-", "-f", "json", stdin=one + b"---\n" + one)
+    assert result.out.count("\n") == 2
     assert gc.isenabled()
     assert gc.get_freeze_count() == frozen

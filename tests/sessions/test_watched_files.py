@@ -16,7 +16,7 @@ import pytest
 from py_mini_racer import MiniRacer
 
 from attncli.pages.markup import file_text
-from tests.conftest import PROGRAM, Attn, environment
+from tests.conftest import DATA, PROGRAM, Attn, environment
 
 ONE, TWO, BAD = "X: [[1]]\nscore: dot\n", "X: [[2]]\nscore: dot\n", "X: [[2\n"
 SECONDS = 30.0
@@ -25,13 +25,13 @@ SECONDS = 30.0
 class Watched:
     """A process that watches, with what it has written so far."""
 
-    def __init__(self, folder: Path, *arguments: str, out: int = subprocess.PIPE) -> None:
+    def __init__(self, folder: Path, *arguments: str, out: int | None = None) -> None:
         self.said = folder / "said.txt"
         with self.said.open("wb") as said:
             self.process = subprocess.Popen(
                 [*PROGRAM, "compute", *arguments, "--watch"],
                 stdin=subprocess.DEVNULL,
-                stdout=said if out == subprocess.PIPE else out,
+                stdout=said if out is None else out,
                 stderr=said,
                 cwd=folder,
                 env=environment(),
@@ -51,7 +51,7 @@ class Watched:
 def watched(tmp_path: Path) -> Iterator[Callable[..., Watched]]:
     started: list[Watched] = []
 
-    def start(*arguments: str, out: int = subprocess.PIPE) -> Watched:
+    def start(*arguments: str, out: int | None = None) -> Watched:
         started.append(Watched(tmp_path, *arguments, out=out))
         return started[-1]
 
@@ -126,22 +126,7 @@ def test_a_page_reloads_only_while_it_is_watched(
     assert "reload" not in page.read_text()
 
 
-BROWSER = """
-var added = [], waits = [], reloads = 0;
-var document = {documentElement: {dataset: {}}, head: {append: (script) => added.push(script)}};
-document.createElement = () => ({remove() {}});
-var location = {pathname: "/home/a%20b/hw.html", reload: () => { reloads += 1; }};
-var history = {state: null, replaceState(state) { this.state = state; }};
-var scrollY = 0, scrollTo = (x, y) => { scrollY = y; };
-var setTimeout = (next, time, written) => waits.push([next, time, written]);
-function answer(type, written) {  // what the script beside the page does, if it is there
-  if (written) document.documentElement.dataset.written = written;
-  const script = added.pop();
-  script[`on${type}`]({type});
-  if (waits.length) { const [next, , before] = waits.pop(); next(before); }
-  return script.src.split("?")[0];
-}
-"""
+BROWSER = (DATA / "scripts" / "browser_that_reloads.js").read_text(encoding="utf-8")
 
 
 def test_the_script_reloads_a_page_when_it_was_written_again_and_keeps_the_place() -> None:

@@ -19,7 +19,7 @@ text, also for any number of lines where it stands alone. Each session has an em
 itself, with `sample_inputs` and `errors` (those of `tests/data`) in it, and, where a command names
 it, a copy of `course`, which is the small course of `tests/data`. All runs in this process: a
 command is `attn`, with variables before it, `< file`, `> file` and pipes between several; `cat` or
-`ls` of files; or `cat > file <<END`.
+`ls` of files; `zip -qr file.zip` of files and folders; or `cat > file <<END`.
 
 `python -m tests.support.console` writes anew what the commands of every file print now, where no
 `...` stands in it; read the difference.
@@ -34,6 +34,7 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
+from zipfile import ZIP_DEFLATED, ZipFile
 
 from tests.conftest import DATA, SAMPLES, Result, in_process
 
@@ -143,13 +144,24 @@ def _run(words: list[str], stdin: str, folder: Path) -> Result:
             paths = (path for name in names or ["."] for path in (folder / name).iterdir())
             own = sorted(path.name for path in paths if not path.is_symlink())
             result = Result(0, "".join(f"{name}\n" for name in own), "")
+        case ["zip", "-qr", archive, *names]:
+            (folder / archive).parent.mkdir(parents=True, exist_ok=True)
+            with ZipFile(folder / archive, "w", ZIP_DEFLATED) as file:
+                for path in (one for name in names for one in below(folder / name)):
+                    file.write(path, path.relative_to(folder))
+            result = Result(0, "", "")
         case _:
-            raise ValueError(f"a session runs attn, cat and ls, not: {shlex.join(words)}")
+            raise ValueError(f"a session runs attn, cat, ls and zip, not: {shlex.join(words)}")
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(result.out, encoding="utf-8", newline="")
         result = Result(result.status, "", result.err)
     return result
+
+
+def below(path: Path) -> list[Path]:
+    """Return a file, or the files of a folder and of those in it."""
+    return [path] if path.is_file() else sorted(filter(Path.is_file, path.rglob("*")))
 
 
 def written_anew(path: Path) -> str:

@@ -19,7 +19,8 @@ import attncli
 from attncli.core.errors import InputError
 from attncli.pages.html import traces
 from attncli.printing.formats import Selection
-from tests.conftest import SAMPLES
+from tests.conftest import DATA, SAMPLES
+from tests.support.told_in_pages import told_in
 
 CHANGES = 5
 NEAR = 1e-12  # of the largest number of a step
@@ -29,36 +30,7 @@ OWN_TEXTS = ("2", "0.5", "1.25")
 ADJUSTED = re.compile("masked|biased|capped|scaled|scores|inputs")
 """Steps that the page calls by another name, as it has a mask that may block nothing."""
 
-SCRIPT = """
-var one = w.attnLive.all[0], made = w.attnLive.data;
-return states[frames.indexOf(frame)].map(function (state) {
-  var error = one.calculate(state);
-  if (error) return {error: error};
-  one.refresh();
-  var steps = {}, told = {};
-  one.steps.forEach(function (step, i) {
-    if (step.expression || !(step.name in steps)) {
-      steps[step.name] = Array.from(one.arrays(i).data, (x) => (isFinite(x) ? x : null));
-    }
-  });
-  one.cells.forEach(function (cell) {
-    var about = made.cells[cell.td.dataset.c];
-    if (!about) return;
-    var box = d.createElement("div");
-    box.innerHTML = made.shapes[about[1]];
-    w.attnLive.fill(box, about.slice(2), function () {});
-    w.attnLive.settle(box, cell.td.dataset.c);
-    var walker = d.createTreeWalker(box, 4), texts = [];
-    while (walker.nextNode()) texts.push(walker.currentNode.data);
-    told[about[2]] = texts.join(" ").replace(/\\s+/g, " ");
-  });
-  var sums = Array.from(d.querySelectorAll(".mixture li"), function (line) {
-    var shown = Array.from(line.childNodes).filter((node) => !node.hidden);
-    return shown.map((node) => node.textContent).join("").trim().replace(/\\s+/g, " ");
-  });
-  return {steps: steps, told: told, sums: sums, yaml: one.yaml()};
-});
-"""
+SCRIPT = (DATA / "scripts" / "see_changed_pages.js").read_text(encoding="utf-8")
 
 
 class Tried(NamedTuple):
@@ -79,7 +51,8 @@ def tried(
         if "a live page cannot" in str(error):
             raise
         return None
-    tape = data_of(page)["tapes"][0]
+    (made,) = re.findall(r'<script id="made"[^>]*>(.*?)</script>', page, re.DOTALL)
+    tape = json.loads(made)["tapes"][0]
     inputs = [
         (step, about[0], numbers)
         for step, _, about, numbers, *_ in tape["steps"]
@@ -94,35 +67,18 @@ def tried(
             step, key, numbers = rng.choice(inputs)
             place = rng.randrange(len(numbers))
             cell = f"{step}.{place}"
-            is_mask = key.endswith("mask")
-            state[cell] = (
-                str(1 - int(state.get(cell) or numbers[place] or 0))
-                if is_mask
-                else rng.choice(TEXTS)
-            )
+            if key.endswith("mask"):
+                state[cell] = str(1 - int(state.get(cell) or numbers[place] or 0))
+            else:
+                state[cell] = rng.choice(TEXTS)
         states.append(state)
     return Tried(name, states, page)
-
-
-def data_of(page: str) -> dict[str, Any]:
-    """Return what the script of a page reads; nothing where there is none."""
-    match = re.search(r'<script id="made"[^>]*>(.*?)</script>', page, re.DOTALL)
-    data: dict[str, Any] = json.loads(match[1]) if match else {"shapes": [], "cells": {}}
-    return data
 
 
 def shown_by_program(trace: attncli.Trace) -> tuple[dict[str, str], list[str]]:
     """Return the explanations of a page that stands still, by cell, and its weighted sums."""
     page = b"".join(traces([trace], Selection())).decode()
-    data = data_of(page)
-
-    def text(cell: Sequence[Any]) -> str:
-        fills = iter([str(part) for part in cell[2:] if not isinstance(part, int)])
-        slot = re.compile(r'(?<=[" ]s">)(?=</)')
-        markup = slot.sub(lambda _: next(fills), data["shapes"][cell[1]])
-        return " ".join(unescape(re.sub("<[^>]*>", " ", markup)).split())
-
-    told = {cell[2]: text(cell) for cell in data["cells"].values()}
+    told = {one.name: one.words for one in told_in(page).values()}
     lists = re.findall(r'<ul class="mixture">(.*?)</ul>', page, re.DOTALL)
     lines = [line for one in lists for line in re.findall("<li>(.*?)</li>", one)]
     return told, [" ".join(unescape(re.sub("<[^>]*>", "", line)).split()) for line in lines]
@@ -132,27 +88,23 @@ def differences(case: Tried, found: Sequence[Mapping[str, Any]], folder: Path) -
     """Yield each way in which a page differs from the program, in words."""
     for state, shown in zip(case.states, found, strict=True):
         where = f"{case.name} {state}"
-        if "error" not in shown:
-            file = folder / "changed.yaml"
-            file.write_text(shown["yaml"], encoding="utf-8")
+        if "error" in shown:
+            yield f"{where}: the page refuses it: {shown['error']}"
+            continue
+        file = folder / "changed.yaml"
+        file.write_text(shown["yaml"], encoding="utf-8")
         try:
-            trace = None if "error" in shown else attncli.compute(attncli.load(file))
+            trace = attncli.compute(attncli.load(file))
         except InputError as error:
             yield f"{where}: the program refuses it: {error}"
-            continue
-        if trace is None:
-            yield f"{where}: the page refuses it: {shown['error']}"
             continue
         for step in trace:
             yield from _of_step(step, shown["steps"].get(step.name), where)
         told, sums = shown_by_program(trace)
         for name, text in told.items():
             own = shown["told"].get(name, text)
-            if (
-                "masked" in own
-                and "masked" not in text
-                and not any("masked" in s for s in trace.steps)
-            ):
+            is_masked = any("masked" in one for one in (text, *trace.steps))
+            if "masked" in own and not is_masked:
                 continue  # the program leaves the step out when nothing is blocked any more
             # Which numbers go into a formula may depend on numbers: it is then left out.
             short = re.fullmatch(r"(.*) = (\S+)", own)

@@ -17,30 +17,14 @@ from attncli.checking.judging.judged_steps import (
     ROUNDED_EARLY,
     Compared,
 )
-from tests.conftest import SAMPLES
+from tests.conftest import SAMPLES, table
 from tests.support.moodle_reader import Field, Question, read_quiz
 
 TEXT_ERROR = 2e-4
 """Share of the tolerance within which a number may be on either side of its end: the middle of an
 interval is written with four decimals more than are asked for."""
 
-PROBLEMS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("i_am_good", {}),
-    ("i_am_good", {"decimals": 3, "tolerance": 0.01, "ask": ["weights", "output"]}),
-    ("i_am_good", {"decimals": 1, "points": {"weights": 4, "output": 3.5}}),
-    ("i_am_good", {"decimals": 0, "ask": ["scores", "output"]}),
-    ("i_am_good", {"decimals": 2, "few_digits": 0.5, "ask": ["weights[am]", "output[1]"]}),
-    ("heads_list", {"decimals": 2, "ask": ["scores", "weights", "output"]}),
-    ("heads_list", {"decimals": 3, "points": {"Q": 1, "weights": 2, "context": 2}}),
-    ("mask_padding", {"decimals": 2}),
-    ("mask_causal", {"decimals": 2, "tolerance": 0.004}),
-    ("score_additive", {"decimals": 3}),
-    ("recurrent", {"decimals": 3, "ask": ["weights", "output", "h_2"]}),
-    ("integers_columns", {"decimals": 2}),
-    ("gradient_heads", {"decimals": 2}),
-    ("co_attention", {"decimals": 2, "tolerance": 0.02}),
-    ("recurrent_concat", {"decimals": 2}),
-)
+PROBLEMS: list[tuple[str, dict[str, Any]]] = table("moodle", "quizzes")
 """Samples, each with a marking."""
 
 
@@ -142,7 +126,3 @@ class Judges:
 def judges_of(which: int) -> Judges:
     name, marking = PROBLEMS[which]
     return Judges(attncli.load(SAMPLES / f"{name}.yaml").marked(marking))
-
-
-def judges_of_all() -> list[Judges]:
-    return [judges_of(which) for which in range(len(PROBLEMS))]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
+from subprocess import STDOUT
 
-from tests.conftest import ROOT, environment, in_process
+from tests.conftest import ROOT, in_process, run_command
 
 
 def blocks(text: str) -> list[tuple[str, str]]:
@@ -35,19 +35,18 @@ def printed(command: str, folder: Path, **variables: str) -> str:
     return in_shell(command, folder, **variables)  # only processes show the order of two streams
 
 
+def assert_prints_what_is_shown(body: str, folder: Path, **variables: str) -> None:
+    """Assert that each command of a block prints what the page shows."""
+    for command, output in session(body):
+        assert printed(command, folder, **variables) == output, command
+
+
 def in_shell(command: str, folder: Path = ROOT, stdin: str = "", **variables: str) -> str:
     """Return all that a command prints, where `attn` and `python3` are those that are tested."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-c", command],
-        input=stdin.encode(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        cwd=folder,
-        env=environment(PATH=path, **variables),
-        check=False,
-    )
-    return done.stdout.decode()
+    env = {"PATH": path, **variables}
+    bash = ("bash", "-c", command)
+    return run_command(*bash, stdin=stdin.encode(), cwd=folder, env=env, stderr=STDOUT).out
 
 
 def session(body: str) -> list[tuple[str, str]]:

@@ -10,10 +10,14 @@ from xml.etree import ElementTree
 
 
 class Told(NamedTuple):
-    """What is told of a cell: its name, lines of text, what is lit, and what numbers lead to."""
+    """What is told of a cell: its name, its text, what is lit, and what numbers lead to.
+
+    In `words` there is a blank wherever an element begins or ends.
+    """
 
     name: str
     lines: list[str]
+    words: str
     lit: set[str]
     links: list[tuple[str, str]]
 
@@ -46,4 +50,4 @@ def _told(shapes: list[str], lit: str, shape: int, *fills: Any) -> Told:
     for run in lit.split():
         first, _, last = run.partition("-")
         numbers |= set(map(str, range(int(first), int(last or first) + 1)))
-    return Told(texts[0], lines, numbers, links)
+    return Told(texts[0], lines, " ".join(" ".join(body.itertext()).split()), numbers, links)

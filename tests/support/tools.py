@@ -15,26 +15,14 @@ from functools import cache
 
 from docs.pictures import BROWSER
 
-TOOLS = {
-    "awk": "",
-    "bash": "",
-    "chromium": "",
-    "fish": "",
-    "jq": "jq-",
-    "make": "GNU Make",
-    "mandoc": "",
-    "mlr": "mlr 6",
-    "pandas": "",
-    "parallel": "GNU parallel",
-    "pdflatex": "",
-    "pdftotext": "",
-    "soffice": "",  # LibreOffice
-    "xargs": "",
-    "xelatex": "",
-    "zsh": "",
-}
-"""Every program, or package beyond those of the project, that a test may need; and how it says its
-version, where another program has its name."""
+TOOLS = (
+    "awk", "bash", "chromium", "fish", "jq", "make", "mandoc", "mlr", "pandas", "parallel",
+    "pdflatex", "pdftotext", "soffice", "xargs", "xelatex", "zsh",
+)  # fmt: skip
+"""Every program, or package beyond those of the project, that a test may need."""
+
+VERSIONS = {"jq": "jq-", "make": "GNU Make", "mlr": "mlr 6", "parallel": "GNU parallel"}
+"""How those say their version for which another program has the same name."""
 
 
 @cache
@@ -46,15 +34,14 @@ def is_here(tool: str) -> bool:
         return importlib.util.find_spec(tool) is not None
     if shutil.which(tool) is None:
         return False
-    words = TOOLS[tool]
-    return not words or words in _printed([tool, "--version"])
+    if tool not in VERSIONS:
+        return True
+    command = [tool, "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return VERSIONS[tool] in done.stdout
 
 
 def required_and_missing() -> list[str]:
     """Return the tools of `ATTN_REQUIRE` that are not here, or that no test needs."""
     required = filter(None, os.environ.get("ATTN_REQUIRE", "").split(","))
     return [tool for tool in required if tool not in TOOLS or not is_here(tool)]
-
-
-def _printed(command: list[str]) -> str:
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout

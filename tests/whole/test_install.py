@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 import tarfile
 import venv
 import zipfile
 from pathlib import Path
 
-from tests.conftest import ROOT, environment
+from tests.conftest import ROOT, run_command
 from tests.support.page_blocks import blocks
 
 BUILD = """
@@ -34,15 +33,9 @@ def test_a_build_holds_every_file_that_the_program_needs_and_prints_no_warning(
     for name in {*needed, "LICENSE", "README.md", "pyproject.toml", "setup.py"}:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
-    done = subprocess.run(
-        [sys.executable, "-W", "always", "-c", BUILD],
-        capture_output=True,
-        cwd=tmp_path,
-        env=environment(),
-        check=True,
-        text=True,
-    )
-    assert not re.findall(r".*warn.*", done.stdout + done.stderr, re.IGNORECASE)
+    done = run_command(sys.executable, "-W", "always", "-c", BUILD, cwd=tmp_path)
+    assert done.status == 0, done.err
+    assert not re.findall(r".*warn.*", done.out + done.err, re.IGNORECASE)
     (wheel,) = (tmp_path / "built").glob("*.whl")
     installed = {name.removeprefix("attncli/") for name in zipfile.ZipFile(wheel).namelist()}
     assert {name.removeprefix("attncli/") for name in needed} <= installed
@@ -60,12 +53,4 @@ def test_the_readme_says_what_makes_a_shell_find_the_program(tmp_path: Path) -> 
     program.chmod(0o755)
     text = (ROOT / "README.md").read_text().partition("<!-- path -->")[2]
     command = blocks(text)[0][1]
-    done = subprocess.run(
-        ["sh", "-c", f"{command}attn"],
-        capture_output=True,
-        cwd=tmp_path,
-        env=environment(),
-        check=True,
-        text=True,
-    )
-    assert done.stdout == "installed\n"
+    assert run_command("sh", "-c", f"{command}attn", cwd=tmp_path).out == "installed\n"

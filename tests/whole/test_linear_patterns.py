@@ -19,39 +19,10 @@ from typing import Any, TypeGuard
 
 import attncli
 from attncli.core.text.strings import _Regex
+from tests.conftest import table
 
 FOLDER = Path(attncli.__file__).parent
 OPERATIONS = {"match", "fullmatch", "search", "findall", "finditer", "split", "sub", "subn"}
-BUILT = {
-    "classroom.name_index": 1,
-    "classroom.submissions": 1,
-    "core.numbers.grid": 3,
-    "core.numbers.matrices": 1,
-    "core.numbers.parser": 1,
-    "core.numbers.pasted": 2,
-    "core.numbers.tex_matrices": 3,
-    "core.problem.values": 1,
-    "core.tape.find_cells": 1,
-    "printing.explanations": 1,
-    "printing.numpy_program": 2,
-    "reading.assignments": 1,
-    "reading.class_csv": 1,
-    "reading.csv_blocks": 1,
-    "reading.read": 1,
-    "reading.yaml_errors": 1,
-}
-"""How many patterns a function of a module builds from its arguments. These are not pumped here."""
-CALLED_OTHERWISE = {
-    "classroom.answer_files CANVAS": "fullmatch",
-    "classroom.answer_files MOODLE": "fullmatch",
-    "cli.targets NUMBER_WIDTH": "fullmatch",
-    "cli.targets TEXT_WIDTH": "fullmatch",
-    "core.tape.cell_names PLAIN_WORD": "fullmatch",
-    "reading.worksheets LATEX": "finditer",
-    "reading.worksheets MARKDOWN": "finditer",
-    "reading.worksheets TITLE_WORDS": "match",
-}
-"""What is done with patterns that their users call by another name."""
 PUMPS = [
     *" 0a,;[](){}.:|=-\"'\t\n\\_/&$#>x√−%*^<…",
     *(r"\begin{matrix}", "[;", "a ", " a", "a=", " \n", "1,", "1 ", "<c", "# aa"),
@@ -150,9 +121,10 @@ def test_every_pattern_takes_linear_time_for_its_own_operation() -> None:
                 built[name] += 1
     seen = {id(pattern) for _, (_, pattern) in found}
     others = dict(one for key, one in named.items() if key not in seen)
-    assert built == BUILT
-    assert others.keys() == CALLED_OTHERWISE.keys()
-    found += [(name, (CALLED_OTHERWISE[name], pattern)) for name, pattern in others.items()]
+    assert built == table("linear_time", "built_patterns")
+    called = table("linear_time", "patterns_called_otherwise")
+    assert others.keys() == called.keys()
+    found += [(name, (called[name], pattern)) for name, pattern in others.items()]
     slow = [
         (name, operation, pattern.pattern, texts)
         for name, (operation, pattern) in found

@@ -22,21 +22,8 @@ pytestmark = pytest.mark.needs("chromium")
 FRAME = """
 <iframe src="{file}" style="border:0;width:{width}px;height:800px" onload="look(this)"></iframe>"""
 
-PAGE = """<!DOCTYPE html><meta charset="utf-8"><body style="margin:0">
-<pre id="found"></pre>
-<script>
-var found = [];
-function look(frame) {{
-  var w = frame.contentWindow, d = w.document;
-  if (/attnBoot/.test(d.body.innerHTML) && !d.querySelector(".controls")) {{
-    setTimeout(look, 20, frame);  // a live page unpacks itself first
-    return;
-  }}
-  var frames = Array.from(document.querySelectorAll("iframe"));
-  found[frames.indexOf(frame)] = (function () {{ {script} }})();
-  document.getElementById("found").textContent = JSON.stringify(found);
-}}
-</script>{frames}</body>"""
+PAGE = Path(__file__).with_name("in_frames.html").read_text(encoding="utf-8")
+"""A page with frames, which keeps what a script sees of each."""
 
 SCRIPTS = Path(__file__).with_name("in_browser.js").read_text(encoding="utf-8")
 
@@ -50,21 +37,11 @@ def seen_in_frames(pages: list[tuple[str, int]], script: str, folder: Path) -> l
         (folder / f"page{number}.html").write_text(page)
         frames.append(FRAME.format(file=f"page{number}.html", width=width))
     start = folder / "frames.html"
-    start.write_text(PAGE.format(script=script, frames="".join(frames)))
+    start.write_text(PAGE.replace("SCRIPT", script).replace("FRAMES", "".join(frames)))
     assert BROWSER is not None  # or the test is skipped
-    done = subprocess.run(
-        [
-            BROWSER,
-            *FLAGS,
-            "--virtual-time-budget=2000",
-            f"--user-data-dir={folder / 'profile'}",
-            "--dump-dom",
-            start.as_uri(),
-        ],
-        capture_output=True,
-        check=True,
-        timeout=300,
-    )
+    profile = f"--user-data-dir={folder / 'profile'}"
+    look = [*FLAGS, "--virtual-time-budget=2000", profile, "--dump-dom", start.as_uri()]
+    done = subprocess.run([BROWSER, *look], capture_output=True, check=True, timeout=300)
     (text,) = re.findall(r'<pre id="found">(.*?)</pre>', done.stdout.decode(), re.DOTALL)
     record = json.loads(unescape(text))
     assert isinstance(record, list)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
+import runpy
 import shutil
 from pathlib import Path
 
 from tests.conftest import ROOT
-from tests.support.page_blocks import blocks, printed, session
+from tests.support.page_blocks import assert_prints_what_is_shown, blocks
 
 PAGE = ROOT / "docs" / "teaching.md"
 FOLDER = ROOT / "docs" / "teaching"
@@ -19,17 +19,12 @@ def test_the_course_prints_what_is_shown(tmp_path: Path) -> None:
     shutil.copytree(FOLDER, course, ignore=shutil.ignore_patterns("variants", "__pycache__"))
     for language, body in blocks(PAGE.read_text()):
         assert language == "console"
-        for command, output in session(body):
-            assert printed(command, course, HOME=str(tmp_path), LC_ALL="C.UTF-8") == output, command
+        assert_prints_what_is_shown(body, course, HOME=str(tmp_path), LC_ALL="C.UTF-8")
     for made in sorted((FOLDER / "variants").iterdir()):
         assert (course / "variants" / made.name).read_text() == made.read_text()
 
 
 def test_the_sheets_are_those_that_the_script_writes() -> None:
-    told = importlib.util.spec_from_file_location("make", FOLDER / "make.py")
-    assert told is not None
-    assert told.loader is not None
-    make = importlib.util.module_from_spec(told)
-    told.loader.exec_module(make)
+    script = runpy.run_path(str(FOLDER / "make.py"))
     found = {path.name: path.read_text() for path in (FOLDER / "sheets").iterdir()}
-    assert found == make.sheets()
+    assert found == script["sheets"]()

@@ -9,10 +9,10 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager, redirect_stderr
-from io import StringIO
+from contextlib import contextmanager
 from pathlib import Path
 from socket import socket
+from subprocess import DEVNULL, PIPE
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,12 +23,11 @@ import attncli
 from attncli.classroom import variant_search
 from attncli.classroom.variants import vary_all
 from attncli.cli import shared
-from attncli.cli.main import run
 from attncli.core.jobs import Pool, Processes, in_order
 from attncli.core.mechanisms.trace import Trace
 from attncli.printing.formats import FORMATS
 from attncli.reading import portions
-from tests.conftest import ROOT
+from tests.conftest import ROOT, SAMPLES, Result, in_process, run_command
 from tests.support.page_blocks import blocks, session
 
 ATTN = [sys.executable, "-P", "-m", "attncli"]
@@ -52,22 +51,11 @@ def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-Captured = pytest.CaptureFixture[bytes]
-
-
-def result(capture: Captured, *words: object) -> tuple[int, bytes, bytes]:
-    status = run([*map(str, words)])
-    captured = capture.readouterr()
-    return status, captured.out, captured.err
-
-
-def same_with_two(
-    capture: Captured, *words: object, folder: Path | None = None, files: str = ""
-) -> tuple[int, bytes, bytes]:
+def same_with_two(*words: str | Path, folder: Path | None = None, files: str = "") -> Result:
     """Assert that two processes print, and write to a folder, what one does; return that."""
     into = {jobs: [] if folder is None else [folder / jobs / files] for jobs in ("one", "two")}
-    one = result(capture, *words, *into["one"])
-    two = result(capture, *words, *into["two"], "--jobs", "2")
+    one = in_process(*words, *into["one"])
+    two = in_process(*words, *into["two"], "--jobs", "2")
     assert repr(two).replace("/two", "/one") == repr(one)
     if folder is not None:
         made, again = (
@@ -91,31 +79,26 @@ def same_with_two(
         "-f latex --standalone --keep-going --only scores",
     ],
 )
-def test_several_processes_compute_what_one_does(
-    many: Path, capfdbinary: Captured, flags: str
-) -> None:
-    status, _, _ = same_with_two(capfdbinary, "compute", many, *flags.split())
-    assert status == 2
+def test_several_processes_compute_what_one_does(many: Path, flags: str) -> None:
+    assert same_with_two("compute", many, *flags.split()).status == 2
 
 
-def test_files_of_each_problem(many: Path, tmp_path: Path, capfdbinary: Captured) -> None:
+def test_files_of_each_problem(many: Path, tmp_path: Path) -> None:
     words = ("compute", many, "-f", "html", "--keep-going", "-o")
-    same_with_two(capfdbinary, *words, folder=tmp_path, files="{number}-{title}.html")
+    same_with_two(*words, folder=tmp_path, files="{number}-{title}.html")
 
 
-def test_file_stays_as_it_was_if_a_problem_is_wrong(
-    many: Path, tmp_path: Path, capfdbinary: Captured
-) -> None:
+def test_file_stays_as_it_was_if_a_problem_is_wrong(many: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     out.write_text("before")
-    assert result(capfdbinary, "compute", many, "-o", out, "--jobs", "2")[0] == 2
+    assert in_process("compute", many, "-o", out, "--jobs", "2").status == 2
     assert out.read_text() == "before"
 
 
-def test_one_problem_has_no_number(tmp_path: Path, capfdbinary: Captured) -> None:
+def test_one_problem_has_no_number(tmp_path: Path) -> None:
     file = tmp_path / "one.json"
     file.write_text(problem(1))
-    assert b'"problem"' not in same_with_two(capfdbinary, "compute", file, "-f", "json")[1]
+    assert '"problem"' not in same_with_two("compute", file, "-f", "json").out
 
 
 def write_class(folder: Path) -> tuple[Path, Path]:
@@ -132,30 +115,28 @@ def write_class(folder: Path) -> tuple[Path, Path]:
 @pytest.mark.parametrize(
     "flags", ["-f csv", "-f json", "-f markdown", "--quiet", "-f csv --points weights:2 --totals"]
 )
-def test_several_processes_judge_a_class(tmp_path: Path, capfdbinary: Captured, flags: str) -> None:
-    status, _, _ = same_with_two(capfdbinary, "check", *write_class(tmp_path), *flags.split())
-    assert status == 2
+def test_several_processes_judge_a_class(tmp_path: Path, flags: str) -> None:
+    assert same_with_two("check", *write_class(tmp_path), *flags.split()).status == 2
 
 
-def test_pages_of_a_class(tmp_path: Path, capfdbinary: Captured) -> None:
-    words = ("check", *write_class(tmp_path), "-f", "csv", "--feedback")
-    same_with_two(capfdbinary, *words, folder=tmp_path)
+def test_pages_of_a_class(tmp_path: Path) -> None:
+    same_with_two("check", *write_class(tmp_path), "-f", "csv", "--feedback", folder=tmp_path)
 
 
 @pytest.mark.usefixtures("small_pool")
 def test_several_processes_draw_the_variants_of_one(
-    tmp_path: Path, capfdbinary: Captured, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Among so few numbers, searches meet those of variants before theirs."""
     monkeypatch.setattr(variant_search, "VARIANT_BUDGET", 30)
     file = tmp_path / "tiny.json"
     file.write_text(f"{problem(1)}\n{problem(2)}\n")
     words = ("vary", file, "-n", "5", "--values", "0,1", "--seed", "3")
-    assert same_with_two(capfdbinary, *words)[1].count(b"variant:") == 10
+    assert same_with_two(*words).out.count("variant:") == 10
 
 
 def test_problem_that_ends_its_process_is_named(
-    many: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
+    many: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parent, part_of = os.getpid(), shared.part_of
 
@@ -165,14 +146,14 @@ def test_problem_that_ends_its_process_is_named(
             os._exit(9)
         return part_of(*arguments)
 
-    words = ["compute", many, "-f", "json", "--keep-going"]
-    one = result(capfdbinary, *words)
+    words = ("compute", many, "-f", "json", "--keep-going")
+    lines = in_process(*words).out.splitlines()
     monkeypatch.setattr(shared, "part_of", ending)
-    status, out, err = result(capfdbinary, *words, "--jobs", "2")
-    assert status == 2
-    assert out.splitlines() == [line for line in one[1].splitlines() if b"number 30" not in line]
-    said = b"many.jsonl:31: the process that worked on this problem ended, and so did another\n"
-    assert said + b"  in problem 32\n" in err
+    result = in_process(*words, "--jobs", "2")
+    assert result.status == 2
+    assert result.out.splitlines() == [line for line in lines if "number 30" not in line]
+    said = "many.jsonl:31: the process that worked on this problem ended, and so did another\n"
+    assert said + "  in problem 32\n" in result.err
 
 
 def test_process_that_is_killed_loses_nothing() -> None:
@@ -213,11 +194,7 @@ def last(trace: Trace) -> float:
 
 def test_from_python_with_processes() -> None:
     problems = [attncli.Problem(Q=[[n]], K=[[1], [2]], V=[[0], [1]]) for n in range(250)]
-    answers: list[dict[str, Any]] = [
-        {"output": [["0.73"]]},
-        {"output": [["0.5"]]},
-        {"weights": [[1]]},
-    ] * 60
+    answers: Any = [{"output": [["0.73"]]}, {"output": [["0.5"]]}, {"weights": [[1]]}] * 60
     with ProcessPoolExecutor(2) as executor:
         traces = [*attncli.compute_many(problems, executor)]
         numbers = [*attncli.compute_many(problems, executor, last)]
@@ -239,13 +216,16 @@ def test_error_from_python_tells_its_place(tmp_path: Path) -> None:
             next(traces)
 
 
+def piped(*words: str | Path) -> Any:
+    """Start the program with a pipe for each of its streams."""
+    return subprocess.Popen([*ATTN, *map(str, words)], stdin=PIPE, stdout=PIPE, stderr=PIPE)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="it looks for processes in /proc")
 def test_processes_end_with_the_one_that_started_them(tmp_path: Path) -> None:
     file = tmp_path / "many.jsonl"
     file.write_text("\n".join(map(problem, range(20_000))))
-    words = [*ATTN, "compute", str(file), "--jobs", "2"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None
+    with piped("compute", file, "--jobs", "2") as process:
         process.stdout.read(1)
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         assert len(children) == 2
@@ -260,10 +240,7 @@ def test_processes_end_with_the_one_that_started_them(tmp_path: Path) -> None:
 
 
 def test_slow_pipe_gets_each_answer_at_once() -> None:
-    words = [*ATTN, "compute", "-", "-f", "json", "--jobs", "2"]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
+    with piped("compute", "-", "-f", "json", "--jobs", "2") as process:
         for number in range(3):
             process.stdin.write(f"{problem(number)}\n".encode())
             process.stdin.flush()
@@ -295,43 +272,24 @@ def test_page_on_many_machines(tmp_path: Path) -> None:
         else:
             shown.append(body)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-c", "\n".join(script)],
-        capture_output=True,
-        check=False,
-        cwd=tmp_path,
-        env={**os.environ, "PATH": path},
-        text=True,
-        timeout=150,
-    )
-    assert done.stdout == "".join(shown), done.stderr
+    bash = ("bash", "-c", "\n".join(script))
+    result = run_command(*bash, cwd=tmp_path, env={"PATH": path}, timeout=150)
+    assert result.out == "".join(shown), result.err
 
 
-@pytest.mark.parametrize(
-    ("flags", "message"),
-    [
-        (["--cluster", "here"], "no scheduler of dask.distributed answers at here"),
-        (["--cluster", "tcp://a:1", "--jobs", "2"], "--jobs and --cluster exclude each other"),
-    ],
-)
-def test_wrong_cluster_is_named(
-    flags: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_cluster_that_does_not_answer_is_named() -> None:
     """It is, even if so few problems need no other process."""
-    assert run(["compute", str(ROOT / "sample_inputs" / "i_am_good.yaml"), *flags]) == 2
-    assert capsys.readouterr().err.startswith(message)
-
-
-DASK = [sys.executable, "-m", "dask"]
+    result = in_process("compute", SAMPLES / "i_am_good.yaml", "--cluster", "here")
+    assert result.status == 2
+    assert result.err.startswith("no scheduler of dask.distributed answers at here")
 
 
 @contextmanager
 def started(*words: str, folder: Path = ROOT) -> Iterator[subprocess.Popen[bytes]]:
     """Start a part of a cluster whose modules are those of a folder; end it."""
     env = {**os.environ, "PYTHONPATH": str(folder)}
-    command = [*DASK, *words, "--no-dashboard"]
-    quiet = subprocess.DEVNULL
-    with subprocess.Popen(command, cwd=folder, env=env, stdout=quiet, stderr=quiet) as process:
+    command = [sys.executable, "-m", "dask", *words, "--no-dashboard"]
+    with subprocess.Popen(command, cwd=folder, env=env, stdout=DEVNULL, stderr=DEVNULL) as process:
         try:
             yield process
         finally:
@@ -348,29 +306,25 @@ def test_a_cluster_that_cannot_go_on_is_a_sentence(tmp_path: Path) -> None:
     port = free_port()
     address = f"tcp://127.0.0.1:{port}"
     worker = ["worker", address, "--nthreads", "1"]
-    words = [*ATTN, "check", str(key), str(answers), "-f", "csv", "--cluster", address]
+    words = ("check", key, answers, "-f", "csv", "--cluster", address)
     with started("scheduler", "--host", "127.0.0.1", "--port", port) as scheduler:
         with started(*worker, folder=tmp_path):
-            done = subprocess.run(words, capture_output=True, check=False, timeout=60)
+            result = run_command(*ATTN, *words, timeout=60)
         message = f"the cluster of {address} failed: ImportError: this is another attn;"
-        assert done.stderr.decode().startswith(message)
-        assert (done.returncode, b"; done: 0 of 500\n" in done.stderr) == (2, True)
-        with started(*worker), subprocess.Popen(words, stdout=-1, stderr=-1) as process:
-            assert process.stdout is not None
+        assert result.err.startswith(message)
+        assert (result.status, "; done: 0 of 500\n" in result.err) == (2, True)
+        with started(*worker), piped(*words) as process:
             process.stdout.readline()
             process.stdout.readline()
             scheduler.kill()
             rows = process.stdout.read().count(b"\n") + 1
-            assert process.stderr is not None
             error = process.stderr.read().decode()
     assert (process.returncode, rows < 500) == (2, True)
     message = f"the cluster of {address} failed: its scheduler does not answer any more"
     assert error.startswith(f"{message}; done: {rows} of 500\n")
 
 
-def test_workers_of_another_version_are_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_workers_of_another_version_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = ({"packages": {"attncli": version}} for version in ("1.0", "0.9"))
     workers = {"tcp://10.0.0.2:1": one, "tcp://10.0.0.3:1": other}
     client = SimpleNamespace(
@@ -380,9 +334,10 @@ def test_workers_of_another_version_are_named(
     import distributed  # not before: it changes how errors of other processes are read
 
     monkeypatch.setattr(distributed, "Client", lambda *_, **__: client)
-    assert run(["compute", "-", "--cluster", "tcp://a:1"]) == 2
+    result = in_process("compute", "-", "--cluster", "tcp://a:1")
+    assert result.status == 2
     message = "the cluster of tcp://a:1 failed: tcp://10.0.0.3:1 has attn 0.9, not 1.0; done: 0\n"
-    assert capsys.readouterr().err.startswith(message)
+    assert result.err.startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -399,9 +354,9 @@ def test_processes_that_cannot_start_are_a_sentence(
         raise error
 
     monkeypatch.setattr(name, fails)
-    with redirect_stderr(StringIO()) as err:
-        assert run(["compute", str(many), "-f", "json", "--jobs", "2"]) == 2
-    assert err.getvalue().startswith(message)
+    result = in_process("compute", many, "-f", "json", "--jobs", "2")
+    assert result.status == 2
+    assert result.err.startswith(message)
 
 
 def test_writers_can_be_sent_to_other_processes() -> None:
