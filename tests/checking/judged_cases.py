@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -70,9 +71,13 @@ def marks(judged: Judged) -> str:
     return " ".join("".join([*MARKS][code] for code in row) for row in rows)
 
 
-def assert_judged(case: Mapping[str, Any]) -> Report:
+def assert_judged(case: Mapping[str, Any], folder: Path) -> None:
     """Judge the submission of a row, and assert that the report says what the row demands."""
-    problem, answers = problem_of(case["problem"], case.get("with")), case["answers"]
+    problem = problem_of(case["problem"], case.get("with"))
+    if "text" in case:
+        _assert_file_is_judged(case, AnswerKey(problem), folder)
+        return
+    answers = case["answers"]
     key = AnswerKey(problem.marked(case["marking"]) if "marking" in case else problem)
 
     def report_on(matrices: Mapping[str, Any]) -> Report:
@@ -86,11 +91,23 @@ def assert_judged(case: Mapping[str, Any]) -> Report:
         for name in answers.keys() - dict(report.skipped):
             other = answers | {name: _with_other_numbers(answers[name])}
             assert report_on(other).verdict != "correct", f"correct as well: {other}"
-    return report
+
+
+def _assert_file_is_judged(case: Mapping[str, Any], key: AnswerKey, folder: Path) -> None:
+    path = folder / case.get("file", "a.csv")
+    path.write_text(case["text"])
+    if "refused" in case:
+        with pytest.raises(attncli.InputError) as caught:
+            key.check(attncli.load_answers(path)[0])
+        assert_refused(case, str(caught.value).replace(f"{folder}/", ""))
+    else:
+        (sheet,) = attncli.load_answers(path)
+        assert_says(key.check(sheet), case)
 
 
 def assert_says(report: Report, case: Mapping[str, Any]) -> None:
-    """Assert that a report says what a row demands."""
+    """Assert that a report says what a row demands, by steps that all have a formula."""
+    assert all(step.formula for step in report.trace)
     wanted = {key: case[key] for key in case if key not in INPUT}
     found = {key: _found(report, key, written) for key, written in wanted.items()}
     assert _as_written(found, wanted) == wanted

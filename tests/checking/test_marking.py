@@ -11,46 +11,13 @@ import pytest
 
 import attncli
 from attncli.core.problem.marking import FLAGS, Marking
-from tests.checking.judged_cases import assert_judged, judged_cases, problem_of
+from tests.checking.judged_cases import problem_of
 from tests.conftest import SAMPLES, Attn, table
 
 SCALED = SAMPLES / "integers_scaled.yaml"
 ADA = SAMPLES / "answers" / "ada.json"
 BO = SAMPLES / "answers" / "bo.yaml"
 WEIGHTS = [["0.98", "0.02", "0.01"], ["0.27", "0.73", "0.00"], ["0.91", "0.05", "0.05"]]
-
-
-@judged_cases("marking", "digits")
-def test_numbers_have_the_digits_that_are_asked(case: dict[str, Any]) -> None:
-    assert_judged(case)
-
-
-@judged_cases("marking", "tolerance")
-def test_numbers_may_be_off_by_the_tolerance(case: dict[str, Any]) -> None:
-    """0.975559 is right, and half a unit of the last digit is not added to what is tolerated."""
-    assert_judged(case)
-
-
-@judged_cases("marking", "what_is_asked")
-def test_only_what_is_asked_counts(case: dict[str, Any]) -> None:
-    assert_judged(case)
-
-
-@judged_cases("marking", "points")
-def test_points_are_shares_of_the_cells_that_are_right(case: dict[str, Any]) -> None:
-    assert_judged(case)
-
-
-@judged_cases("marking", "points_for_few_digits")
-def test_few_digits_may_earn_a_share_and_are_wrong_all_the_same(case: dict[str, Any]) -> None:
-    assert_judged(case)
-
-
-@judged_cases("marking", "points_without_work")
-def test_what_follows_from_invented_numbers_without_work_earns_nothing(
-    case: dict[str, Any],
-) -> None:
-    assert_judged(case)
 
 
 def test_json_and_pages_know_points_and_what_is_not_given(attn: Attn, tmp_path: Path) -> None:

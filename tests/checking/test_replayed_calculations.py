@@ -12,7 +12,12 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.checking.judging.equivalent_forms import Log, with_change
 from attncli.core.arithmetic.intervals import Interval
+from attncli.core.explaining.patterns import FormulaOf
+from attncli.core.explaining.terms import Constant
+from attncli.core.formulas.text import text
+from attncli.core.formulas.tree import Name
 from attncli.core.records import replace
 from attncli.core.tape.evaluation import (
     Replay,
@@ -25,8 +30,9 @@ from attncli.core.tape.evaluation import (
     walk,
 )
 from attncli.core.tape.operations import Add, MatMul, Stacked, Transposed
-from attncli.core.tape.step import Expression, Operation, Step
+from attncli.core.tape.step import Expression, Operation, ShapeError, Step
 from attncli.core.tape.tape import Tape
+from tests.checking.judged_cases import problem_of
 from tests.conftest import SAMPLES
 
 
@@ -230,3 +236,14 @@ def test_steps_are_replaced_wherever_a_formula_has_them(sample: str) -> None:
         changed = transform(step.operation, copies.__getitem__)
         nodes = [node for node in walk(changed) if isinstance(node, Step)]
         assert {id(node) for node in nodes} <= {id(copy) for copy in copies.values()}
+
+
+def test_a_logarithm_is_worked_out_number_by_number() -> None:
+    terms = Log(attncli.compute(problem_of("by hand"))["sum"]).apply(np.array([Constant(2)]))
+    assert text(FormulaOf(lambda leaf: Name("x"))(terms[0])) == "ln(2)"
+
+
+def test_a_change_with_which_a_step_has_another_shape_is_refused_as_such() -> None:
+    trace = attncli.compute(attncli.Problem(X=[[1, 0], [2, 1], [0, 3]], score="dot"))
+    with pytest.raises(ShapeError, match="scores has another shape"):
+        with_change(trace, {"scores": Transposed(trace.inputs["X"])})

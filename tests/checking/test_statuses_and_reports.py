@@ -24,7 +24,7 @@ from attncli.checking.judging.judged_steps import NotGiven
 from attncli.checking.mistakes.catalogue import CONVENTIONS, MISTAKES
 from attncli.printing.formats import FORMATS, ReportSelection, Selection
 from attncli.printing.grades import report_record
-from tests.checking.judged_cases import MARKS, assert_judged, judged_cases, marks, problem_of
+from tests.checking.judged_cases import MARKS, marks, problem_of
 from tests.conftest import ROOT, TYPICAL_SAMPLES, Attn, cases
 from tests.support.snapshots import assert_same
 
@@ -39,16 +39,6 @@ def test_a_number_is_right_to_the_digits_that_were_written(written: str, status:
     report = attncli.check(problem_of("good"), {"weights": [[written, "~", "~"], *[["~"] * 3] * 2]})
     (mark,) = (mark for mark in MARKS if MARKS[mark] == status)
     assert marks(report.steps["weights"]) == f"{mark}__ ___ ___"
-
-
-@judged_cases("judging", "what_a_number_is_worth")
-def test_each_number_has_its_status(case: dict[str, Any]) -> None:
-    assert_judged(case)
-
-
-@judged_cases("judging", "which_cells_are_given")
-def test_cells_rows_and_heads_are_found(case: dict[str, Any]) -> None:
-    assert_judged(case)
 
 
 @pytest.mark.parametrize("blocked", ["-inf", "-∞", "−inf", "-1e9", "-10000", "-Infinity"])
