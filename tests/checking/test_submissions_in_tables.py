@@ -19,6 +19,7 @@ TABLES = {
     "a table may have a row per number": ("reading_answers", "a_row_per_number"),
     "a file is judged, or refused with its place": ("reading_answers", "files"),
     "keys that mean no step": ("reading_answers", "keys_that_mean_no_step"),
+    "a letter means the step whose number it is": ("reading_answers", "letters_of_papers"),
     "cells of words and signs": ("reading_answers", "cells"),
     "another form is right, and said once": ("other_forms", "another_form"),
     "a schedule gives every number of the step": ("roundings", "schedules"),

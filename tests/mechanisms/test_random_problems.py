@@ -189,6 +189,7 @@ def scaled_by_powers_of_two(of_q: int, of_k: int, score: Any) -> attncli.Trace:
 def test_gradients_of_a_cosine_are_smaller_where_vectors_are_longer(exponent: int) -> None:
     """The cosine ignores lengths, so 2^n X has 2^−n of the derivative."""
     plain, long = (scaled_by_powers_of_two(n, 0, "cosine") for n in (0, exponent))
+    np.testing.assert_array_equal(long["scores"].array, plain["scores"].array)
     np.testing.assert_array_equal(np.ldexp(long["d_Q"].array, exponent), plain["d_Q"].array)
     np.testing.assert_array_equal(long["d_K"].array, plain["d_K"].array)
     assert plain["d_Q"].array.all()
