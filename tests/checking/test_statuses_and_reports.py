@@ -5,7 +5,6 @@ What reports say on paper is in `tests/data/sessions/checking.txt`.
 
 from __future__ import annotations
 
-import json
 import pickle
 import re
 import runpy
@@ -14,7 +13,6 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 from markdown_it import MarkdownIt
 
@@ -117,22 +115,6 @@ def test_reports_are_as_read(form: str, names: list[str], attn: Attn) -> None:
     result = attn("check", SCALED, *(ANSWERS / name for name in names), "-f", form)
     assert result.status == (0 if names == ["dora.yaml"] else 1)
     assert_same(result.out + result.err, f"check/{'_'.join(names)}.{form}.txt")
-
-
-def test_json_has_what_the_contract_names(attn: Attn, tmp_path: Path) -> None:
-    out = tmp_path / "report.json"
-    assert attn("check", SCALED, ANSWERS / "bo.yaml", "-o", out).status == 1
-    report = json.loads(out.read_text())
-    assert (report["verdict"], report["first_wrong_step"]) == ("wrong", "scaled")
-    scaled = report["steps"]["scaled"]
-    assert (scaled["status"], scaled["mistake"]["id"]) == ("wrong", "scaled_by_d_k")
-    cell = scaled["cells"][1]
-    assert {"row": 0, "col": 1, "label": ["a1", "a2"], "given": "1.33"}.items() <= cell.items()
-    assert cell["status"] == "wrong"
-    np.testing.assert_allclose(cell["expected"], 4 / 3**0.5)
-    assert report["steps"]["output"]["status"] == "follows"
-    assert report["steps"]["Q"]["status"] == "missing"
-    assert sum(scaled["counts"].values()) == 9
 
 
 def test_a_name_with_a_bar_breaks_no_table(attn: Attn, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from tests.conftest import table
 TABLES = {
     "each number has its status": ("judging", "what_a_number_is_worth"),
     "cells, rows and heads are found": ("judging", "which_cells_are_given"),
+    "the printed report says no more than it should": ("judging", "on_paper"),
     "thresholds": ("thresholds", "through_check"),
     "labels put cells in order": ("reading_answers", "labels"),
     "rows that are not there are left out": ("reading_answers", "rows_that_are_left_out"),
