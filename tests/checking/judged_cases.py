@@ -14,6 +14,7 @@ and of the report, where it matters:
 - `cells`: the status of each cell of a step, row by row, by the marks of `MARKS`;
 - `findings`: attributes of what is said of a step, such as its `message`; `ids` are those of all
   mistakes that it names. Nothing is said of a step that has none;
+- `read`: the steps of which something was handed in;
 - `rounding`: by which schedule the numbers of a step were rounded early;
 - any attribute of the report: `verdict`, `first_wrong_step`, `said`, `skipped`, `points` …;
 - `page` and `not_on_page`: texts that stand on the printed report, or do not;
@@ -123,6 +124,8 @@ def _found(report: Report, key: str, wanted: Any) -> Any:
     match key:
         case "cells":
             return {name: marks(report.steps[name]) for name in wanted}
+        case "read":
+            return [name for name, judged in report.steps.items() if judged.status != "missing"]
         case "rounding":
             return {name: getattr(report.steps[name], key) for name in wanted}
         case "findings":
@@ -154,6 +157,8 @@ def _as_written(found: Any, wanted: Any) -> Any:
     """Return what was found, with the words of what was wanted where `...` leaves them open."""
     if isinstance(found, dict) and isinstance(wanted, dict):
         return {key: _as_written(found[key], wanted.get(key)) for key in found}
+    if isinstance(found, list) and isinstance(wanted, list) and len(found) == len(wanted):
+        return [*map(_as_written, found, wanted)]
     if isinstance(found, str) and isinstance(wanted, str):
         return wanted if is_as_written(found, wanted) else found
     return found

@@ -59,15 +59,6 @@ def test_letters_are_read_by_the_whole_submission(words: dict[str, str]) -> None
     assert (report.verdict, {*read(report)}) == ("correct", steps), report.skipped
 
 
-@cases("course_names", "two_readings", ids=str)
-def test_two_readings_are_both_said_and_no_mistake_is_named(
-    answers: dict[str, Any], word: str, readings: str
-) -> None:
-    report = attncli.check(problem(), answers)
-    assert (report.verdict, dict(report.findings)) == ("incomplete", {})
-    assert dict(report.skipped)[word] == f"may mean {readings}; write the name of the step"
-
-
 def test_any_letter_may_mean_a_step_whose_numbers_it_holds() -> None:
     given = problem()
     report = attncli.check(given, written(given, Z="weights"))
@@ -83,14 +74,6 @@ HOMEWORK = {
     "W_k": [[0, 1], [0, 1], [1, 0], [1, 1]],
     "W_v": [[0, 1], [0, 1], [1, 1], [0, 0]],
 }
-
-
-@cases("course_names", "letters_of_homework")
-def test_letters_of_homework(answers: dict[str, Any], mistake: dict[str, str], steps: str) -> None:
-    report = attncli.check(problem(**HOMEWORK), answers)
-    assert {name: one.id for name, one in report.findings.items()} == mistake
-    assert (report.skipped, " ".join(read(report))) == ((), steps)
-    assert report.verdict == ("wrong" if mistake else "correct")
 
 
 def test_a_mistake_is_named_where_the_numbers_tell_the_step() -> None:
@@ -160,34 +143,6 @@ def test_cells_of_a_row_by_labels_and_with_two_digits() -> None:
     row = attncli.compute(given)["weights"].value[0]
     report = attncli.check(given, {f"alpha_{j}": f"{x:.3f}" for j, x in enumerate(row, 1)})
     assert (report.verdict, read(report)) == ("correct", ["weights"])
-
-
-def test_the_shape_of_a_row_is_said() -> None:
-    report = attncli.check(problem(), {"weights_1": "0.19", "Q": X})
-    message = "weights_1: the shape is (1, 1), but the cells that it names are (3) here"
-    assert message in report.findings["weights"].message
-
-
-# Names that are none
-
-
-@cases("course_names", "what_is_skipped", ids=str)
-def test_only_what_is_clearly_no_answer_is_skipped(word: str, raw: Any, verdict: str) -> None:
-    report = attncli.check(problem(), {"Q": X, word: raw})
-    assert report.verdict == verdict
-    assert [key for key, _ in report.skipped] == [word]
-
-
-@pytest.mark.parametrize(
-    ("answers", "verdict", "hint"),
-    [
-        ({"group": "B", "dk": 2, "ouput": [[9, 9]]}, "incomplete", "did you mean output?"),
-        ({"group": "B", "date": "2026-11-24"}, "empty", ""),
-    ],
-)
-def test_sheets_without_any_step(answers: dict[str, Any], verdict: str, hint: str) -> None:
-    report = attncli.check(problem(), answers)
-    assert (report.verdict, [*report.skipped][-1][1]) == (verdict, hint)
 
 
 # The key `names`
