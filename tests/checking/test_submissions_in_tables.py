@@ -24,6 +24,7 @@ TABLES = {
     "letters with two readings are said, and no mistake is named": ("course_names", "two_readings"),
     "letters of a course are those of its steps": ("course_names", "letters_of_homework"),
     "only what is clearly no answer is skipped": ("course_names", "what_is_skipped"),
+    "no array is passed over whose name is nearly a step": ("course_names", "arrays_beside_steps"),
     "sheets without any step": ("course_names", "without_a_step"),
     "cells of words and signs": ("reading_answers", "cells"),
     "another form is right, and said once": ("other_forms", "another_form"),
