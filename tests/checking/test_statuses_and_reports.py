@@ -14,7 +14,6 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from markdown_it import MarkdownIt
 
 import attncli
 from attncli.checking.check import AnswerKey
@@ -115,24 +114,6 @@ def test_reports_are_as_read(form: str, names: list[str], attn: Attn) -> None:
     result = attn("check", SCALED, *(ANSWERS / name for name in names), "-f", form)
     assert result.status == (0 if names == ["dora.yaml"] else 1)
     assert_same(result.out + result.err, f"check/{'_'.join(names)}.{form}.txt")
-
-
-def test_a_name_with_a_bar_breaks_no_table(attn: Attn, tmp_path: Path) -> None:
-    """Neither in the table of a class nor in that of a report, whoever brought the bar."""
-    problem = tmp_path / "problem.yaml"
-    problem.write_text('tokens: ["a|b", c, d]\nX: [[1, 3, 2], [1, 1, 3], [1, 2, 1]]\nscore: dot\n')
-    wrong = tmp_path / "wrong.yaml"
-    wrong.write_text('student: "x | $y$ <i>"\nscores: [[14, 10, 9], [10, 11, 6], [9, 6, 60]]\n')
-    unread = tmp_path / "un|read.yaml"
-    unread.write_text("scores: [[1\n")
-    for sheets in ([wrong], [wrong, unread, wrong]):
-        text = attn("check", problem, *sheets, "-f", "markdown").out
-        page = str(MarkdownIt("commonmark").enable("table").render(text))
-        rows = re.findall("<tr>.*?</tr>", page, re.DOTALL)
-        widths = {len(re.findall("<t[dh]", row)) for row in rows}
-        assert widths == {4 if len(sheets) > 1 else 3}
-        assert "x | <span>$</span>y<span>$</span> &lt;i&gt;" in page
-    assert "un|read.yaml" in page
 
 
 def test_the_page_shows_what_the_student_wrote(attn: Attn, tmp_path: Path) -> None:
