@@ -22,6 +22,7 @@ TABLES = {
     "keys that mean no step": ("reading_answers", "keys_that_mean_no_step"),
     "a letter means the step whose number it is": ("reading_answers", "letters_of_papers"),
     "letters with two readings are said, and no mistake is named": ("course_names", "two_readings"),
+    "a letter means what its numbers tell": ("course_names", "letters_by_their_numbers"),
     "letters of a course are those of its steps": ("course_names", "letters_of_homework"),
     "only what is clearly no answer is skipped": ("course_names", "what_is_skipped"),
     "no array is passed over whose name is nearly a step": ("course_names", "arrays_beside_steps"),
