@@ -1,4 +1,4 @@
-"""The table of mechanisms: how its rows become problems, and the oracle of each.
+"""The table of mechanisms: how its rows become problems, and are compared with the oracle.
 
 Its rows stand in `tests/data/cases/mechanisms.yaml`: the numbers of libraries with their bounds,
 recorded problems, problems for derivatives and of many tokens, what they may be written as instead,
