@@ -70,8 +70,8 @@ NORM: Keys = {"name": "rms", "eps": 0.5, "g_q": [1, 2, -1], "g_k": [3, 1, 2]}
 RELATIVE: Keys = {"name": "relative", "table": [3, 1, 0, -1, -2]}
 
 
-def sinks(*z: float, **more: Any) -> Keys:
-    return {"normalize": {"name": "softmax", "sink": z[0] if len(z) == 1 else [*z]} | more}
+def sinks(z: float, **more: Any) -> Keys:
+    return {"normalize": {"name": "softmax", "sink": z} | more}
 
 
 # Small problems, drawn from a seed.
