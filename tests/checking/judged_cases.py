@@ -14,6 +14,7 @@ and of the report, where it matters:
 - `cells`: the status of each cell of a step, row by row, by the marks of `MARKS`;
 - `findings`: attributes of what is said of a step, such as its `message`; `ids` are those of all
   mistakes that it names. Nothing is said of a step that has none;
+- `read`: the steps of which something was handed in;
 - `rounding`: by which schedule the numbers of a step were rounded early;
 - any attribute of the report: `verdict`, `first_wrong_step`, `said`, `skipped`, `points` …;
 - `page` and `not_on_page`: texts that stand on the printed report, or do not;
@@ -27,6 +28,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -70,9 +72,13 @@ def marks(judged: Judged) -> str:
     return " ".join("".join([*MARKS][code] for code in row) for row in rows)
 
 
-def assert_judged(case: Mapping[str, Any]) -> Report:
+def assert_judged(case: Mapping[str, Any], folder: Path) -> None:
     """Judge the submission of a row, and assert that the report says what the row demands."""
-    problem, answers = problem_of(case["problem"], case.get("with")), case["answers"]
+    problem = problem_of(case["problem"], case.get("with"))
+    if "text" in case:
+        _assert_file_is_judged(case, AnswerKey(problem), folder)
+        return
+    answers = case["answers"]
     key = AnswerKey(problem.marked(case["marking"]) if "marking" in case else problem)
 
     def report_on(matrices: Mapping[str, Any]) -> Report:
@@ -86,11 +92,23 @@ def assert_judged(case: Mapping[str, Any]) -> Report:
         for name in answers.keys() - dict(report.skipped):
             other = answers | {name: _with_other_numbers(answers[name])}
             assert report_on(other).verdict != "correct", f"correct as well: {other}"
-    return report
+
+
+def _assert_file_is_judged(case: Mapping[str, Any], key: AnswerKey, folder: Path) -> None:
+    path = folder / case.get("file", "a.csv")
+    path.write_text(case["text"])
+    if "refused" in case:
+        with pytest.raises(attncli.InputError) as caught:
+            key.check(attncli.load_answers(path)[0])
+        assert_refused(case, str(caught.value).replace(f"{folder}/", ""))
+    else:
+        (sheet,) = attncli.load_answers(path)
+        assert_says(key.check(sheet), case)
 
 
 def assert_says(report: Report, case: Mapping[str, Any]) -> None:
-    """Assert that a report says what a row demands."""
+    """Assert that a report says what a row demands, by steps that all have a formula."""
+    assert all(step.formula for step in report.trace)
     wanted = {key: case[key] for key in case if key not in INPUT}
     found = {key: _found(report, key, written) for key, written in wanted.items()}
     assert _as_written(found, wanted) == wanted
@@ -106,6 +124,8 @@ def _found(report: Report, key: str, wanted: Any) -> Any:
     match key:
         case "cells":
             return {name: marks(report.steps[name]) for name in wanted}
+        case "read":
+            return [name for name, judged in report.steps.items() if judged.status != "missing"]
         case "rounding":
             return {name: getattr(report.steps[name], key) for name in wanted}
         case "findings":
@@ -137,6 +157,8 @@ def _as_written(found: Any, wanted: Any) -> Any:
     """Return what was found, with the words of what was wanted where `...` leaves them open."""
     if isinstance(found, dict) and isinstance(wanted, dict):
         return {key: _as_written(found[key], wanted.get(key)) for key in found}
+    if isinstance(found, list) and isinstance(wanted, list) and len(found) == len(wanted):
+        return [*map(_as_written, found, wanted)]
     if isinstance(found, str) and isinstance(wanted, str):
         return wanted if is_as_written(found, wanted) else found
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import attncli
 from attncli.checking.judging.agreement import (
     CUT,
     EVEN,
@@ -15,6 +16,7 @@ from attncli.checking.judging.agreement import (
     reach,
     with_sum,
 )
+from attncli.checking.judging.schedules import Schedule
 from attncli.core.arithmetic import floats
 from attncli.core.arithmetic.intervals import Interval
 from attncli.core.numbers.last_place import significant
@@ -117,3 +119,36 @@ def test_the_largest_weight_takes_what_the_sum_is_short_of() -> None:
 def test_the_sum_of_infinities_of_both_signs_is_no_number() -> None:
     with np.errstate(invalid="ignore"):
         assert np.isnan(floats.total(np.array([[INF, -INF]]), -1)).all()
+
+
+def test_only_what_a_rounding_changes_is_named() -> None:
+    """Q, K and the scores are whole, so that nothing of them is cut off."""
+    problem = attncli.Problem(Q=[[1, 2], [3, 1]], K=[[1, 2], [3, 1]], V=[[1, 0], [0, 1]])
+    trace, rule = attncli.compute(problem), RoundingRule(1, mode=CUT)
+    whole = frozenset({"Q", "K", "scores"})
+    assert Schedule(whole | {"scaled"}, rule).words(trace) == "scaled cut off after 1 decimal"
+    assert Schedule(whole, rule).words(trace) == "numbers cut off"
+    assert Schedule(whole | {"1/3"}, rule).words(trace) == "1/3 cut off after 1 decimal"
+    every = Schedule(frozenset(trace.steps), rule).words(trace)
+    assert every == "the steps that are not shown cut off after 1 decimal"
+
+
+@pytest.mark.parametrize(("digits", "seed"), [(6, 0), (7, 1), (8, 2), (9, 3)])
+def test_numbers_of_many_decimals_are_rounded_all_the_same(digits: int, seed: int) -> None:
+    """A step rounded to eight decimals and multiplied by 16 is off by eight in the last place."""
+    for random in map(np.random.default_rng, (seed, seed + 4, seed + 8)):
+        x, w_o = random.integers(-1, 2, (3, 4)), 4 * random.integers(-4, 5, (2, 3))
+        w_q, w_k, w_v = random.integers(-1, 3, (3, 4, 2))
+        shown = {"scaled": (x @ w_q @ (x @ w_k).T / np.sqrt(2)).round(digits)}
+        shown["exp"] = np.exp(shown["scaled"]).round(digits)
+        shown["weights"] = (shown["exp"] / shown["exp"].sum(axis=1)[:, None]).round(digits)
+        shown["context"] = (shown["weights"] @ (x @ w_v)).round(digits)
+        shown["output"] = (shown["context"] @ w_o).round(digits)
+        answers = {
+            step: [[f"{number:.{digits}f}" for number in row] for row in rows]
+            for step, rows in shown.items()
+        }
+        problem = attncli.Problem(X=x, W_q=w_q, W_k=w_k, W_v=w_v, W_o=w_o)
+        assert attncli.check(problem, answers).verdict == "correct"
+        answers["weights"][0][0] = f"{shown['weights'][0, 0] + 40 * 10**-digits:.{digits}f}"
+        assert attncli.check(problem, answers).verdict == "wrong"

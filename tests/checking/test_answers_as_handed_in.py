@@ -21,14 +21,7 @@ from attncli.core.mechanisms.trace import with_named_steps
 from attncli.core.numbers.last_place import number_of, numbers_of
 from attncli.core.numbers.parser import NumberError
 from attncli.reading.document import submission_of
-from tests.checking.judged_cases import (
-    assert_judged,
-    assert_refused,
-    assert_says,
-    judged_cases,
-    marks,
-    problem_of,
-)
+from tests.checking.judged_cases import assert_refused, judged_cases, marks, problem_of
 from tests.conftest import SAMPLES, Attn, cases, table
 
 GOOD = SAMPLES / "i_am_good.yaml"
@@ -42,49 +35,6 @@ def sheets(text: str | bytes, tmp_path: Path, suffix: str = ".csv") -> list[attn
     path = tmp_path / f"a{suffix}"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return attncli.load_answers(path)
-
-
-def assert_file_is_judged(case: dict[str, Any], tmp_path: Path) -> None:
-    """Assert that the report of a file, or the message for it, is that of a row."""
-    of = AnswerKey(problem_of(case["problem"], case.get("with")))
-    path = tmp_path / case.get("file", "a.csv")
-    path.write_text(case["text"])
-    if "refused" not in case:
-        (sheet,) = attncli.load_answers(path)
-        return assert_says(of.check(sheet), case)
-    with pytest.raises(InputError) as caught:
-        of.check(attncli.load_answers(path)[0])
-    return assert_refused(case, str(caught.value).replace(f"{tmp_path}/", ""))
-
-
-@judged_cases("reading_answers", "labels")
-def test_labels_put_cells_in_order(case: dict[str, Any], tmp_path: Path) -> None:
-    assert_file_is_judged(case, tmp_path)
-
-
-@judged_cases("reading_answers", "rows_that_are_left_out")
-def test_rows_that_are_not_there_are_left_out(case: dict[str, Any], tmp_path: Path) -> None:
-    assert_file_is_judged(case, tmp_path)
-
-
-@judged_cases("reading_answers", "a_row_per_number")
-def test_a_table_may_have_a_row_per_number(case: dict[str, Any], tmp_path: Path) -> None:
-    assert_file_is_judged(case, tmp_path)
-
-
-@judged_cases("reading_answers", "files")
-def test_a_file_is_judged_or_refused_with_its_place(case: dict[str, Any], tmp_path: Path) -> None:
-    assert_file_is_judged(case, tmp_path)
-
-
-@judged_cases("reading_answers", "keys_that_mean_no_step")
-def test_keys_that_mean_no_step(case: dict[str, Any]) -> None:
-    assert_judged(case)
-
-
-@judged_cases("reading_answers", "cells")
-def test_cells_of_words_and_signs(case: dict[str, Any]) -> None:
-    assert_judged(case)
 
 
 # ---- layouts

@@ -10,33 +10,8 @@ import pytest
 
 import attncli
 from attncli.checking.check import AnswerKey
-from tests.checking.judged_cases import assert_judged, judged_cases, problem_of
-
-
-@judged_cases("naming", "which_mistake")
-def test_the_mistake_is_named_that_somebody_can_have_made(case: dict[str, Any]) -> None:
-    assert_judged(case)
-
-
-@judged_cases("naming", "transposed_factors")
-def test_the_factor_that_was_not_transposed_is_named(case: dict[str, Any]) -> None:
-    assert_judged(case)
-
-
-@judged_cases("naming", "guesses")
-def test_a_guess_gives_the_numbers_without_a_margin(case: dict[str, Any]) -> None:
-    """Hidden steps may be rounded in many ways, but not in one that nobody has."""
-    assert_judged(case)
-
-
-@judged_cases("naming", "blocked_cells")
-def test_a_blocked_cell_is_a_matter_of_the_mask(case: dict[str, Any]) -> None:
-    assert_judged(case)
-
-
-@judged_cases("naming", "factors")
-def test_a_factor_holds_for_every_number(case: dict[str, Any]) -> None:
-    assert_judged(case)
+from attncli.core.explaining import terms
+from tests.checking.judged_cases import problem_of
 
 
 @pytest.mark.parametrize(
@@ -80,3 +55,40 @@ def test_a_step_filled_with_one_number_is_said_to_be(step: str, text: str) -> No
         (),
     )
     assert found.advice == "Work each number out."
+
+
+def test_one_wrong_number_tells_nothing_of_a_hidden_step() -> None:
+    """No mistake in another step explains a number by chance."""
+    key = attncli.AnswerKey(problem_of("whole"))
+    weights = key.trace["weights"].value
+    for row, column in np.ndindex(3, 3):
+        for off in (0.05, 0.25, 0.45):
+            answers = [[f"{x:.6g}" for x in line] for line in weights.round(4)]
+            answers[row][column] = f"{weights[row, column] + off:.2f}"
+            found = key.check({"weights": answers}).findings["weights"]
+            assert f"weights[{row + 1}, {column + 1}] is wrong" in found.message
+
+
+@pytest.mark.parametrize(("step", "worked"), [("Q", 0), ("scores", 1)])
+def test_one_wrong_number_of_a_large_step_is_worked_alone(
+    step: str, worked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the numbers that it is made of are taken up, of the 7,200 that the step is made of."""
+    taken = []
+
+    def take(number: float) -> float:
+        taken.append(number)
+        return float(number)
+
+    monkeypatch.setattr(terms, "shortest", take)
+    random = np.random.default_rng(1)
+    matrices: dict[str, Any] = {
+        key: random.integers(-3, 4, (60, 60)).tolist() for key in ("X", "W_q", "W_k", "W_v")
+    }
+    key = attncli.AnswerKey(attncli.Problem(**matrices, heads=2))
+    numbers = key.trace[step].value.copy()
+    numbers[0, 0, 0] += 100_001
+    finding = key.check({step: numbers.astype(int).tolist()}).findings[step]
+    assert finding.message.startswith(f"Only {step}[head 1][1, 1] is wrong")
+    assert len(finding.worked) == worked
+    assert len(taken) <= 4 * 60

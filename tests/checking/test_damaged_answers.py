@@ -153,28 +153,6 @@ def test_nothing_beside_the_steps_is_passed_over(
     assert said in result.out + result.err
 
 
-@pytest.mark.parametrize(
-    ("name", "verdict", "hint"),
-    [
-        ("wieghts", "incomplete", "did you mean weights?"),
-        ("scoers", "incomplete", "did you mean scores?"),
-        ("weights2", "incomplete", "did you mean weights?"),
-        ("Q1", "incomplete", "write q_1 for a row"),
-        ("attention_scores", "incomplete", "write weights for what Keras calls so, or scores"),
-        ("hidden_states", "correct", ""),
-        ("W_q", "correct", ""),
-    ],
-)
-def test_an_array_whose_name_is_nearly_a_step_is_not_passed_over(
-    name: str, verdict: str, hint: str
-) -> None:
-    """Programs have other arrays beside the steps; these are skipped."""
-    problem = attncli.load(SAMPLES / "integers_scaled.yaml")
-    right = attncli.compute(problem)["Q"].value
-    report = attncli.check(problem, {"Q": right, name: np.full((3, 3), 9.0)})
-    assert (report.verdict, report.skipped) == (verdict, ((name, hint),))
-
-
 def test_the_row_of_a_letter_needs_no_underscore() -> None:
     trace = attncli.compute(attncli.load(SAMPLES / "integers_scaled.yaml"))
     for letter, other in (("q1", "q_1"), ("k3", "k_3"), ("z2", "z_2")):

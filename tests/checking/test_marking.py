@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -11,75 +10,12 @@ import pytest
 
 import attncli
 from attncli.core.problem.marking import FLAGS, Marking
-from tests.checking.judged_cases import assert_judged, judged_cases, problem_of
+from tests.checking.judged_cases import problem_of
 from tests.conftest import SAMPLES, Attn, table
 
 SCALED = SAMPLES / "integers_scaled.yaml"
-ADA = SAMPLES / "answers" / "ada.json"
 BO = SAMPLES / "answers" / "bo.yaml"
 WEIGHTS = [["0.98", "0.02", "0.01"], ["0.27", "0.73", "0.00"], ["0.91", "0.05", "0.05"]]
-
-
-@judged_cases("marking", "digits")
-def test_numbers_have_the_digits_that_are_asked(case: dict[str, Any]) -> None:
-    assert_judged(case)
-
-
-@judged_cases("marking", "tolerance")
-def test_numbers_may_be_off_by_the_tolerance(case: dict[str, Any]) -> None:
-    """0.975559 is right, and half a unit of the last digit is not added to what is tolerated."""
-    assert_judged(case)
-
-
-@judged_cases("marking", "what_is_asked")
-def test_only_what_is_asked_counts(case: dict[str, Any]) -> None:
-    assert_judged(case)
-
-
-@judged_cases("marking", "points")
-def test_points_are_shares_of_the_cells_that_are_right(case: dict[str, Any]) -> None:
-    assert_judged(case)
-
-
-@judged_cases("marking", "points_for_few_digits")
-def test_few_digits_may_earn_a_share_and_are_wrong_all_the_same(case: dict[str, Any]) -> None:
-    assert_judged(case)
-
-
-@judged_cases("marking", "points_without_work")
-def test_what_follows_from_invented_numbers_without_work_earns_nothing(
-    case: dict[str, Any],
-) -> None:
-    assert_judged(case)
-
-
-def test_json_and_pages_know_points_and_what_is_not_given(attn: Attn, tmp_path: Path) -> None:
-    flag = ("--points", "scores: 3, weights: 4, Z: 3, Q: 0.5")
-    said = "points: 10 of 10.5 (scores 3 of 3, weights 4 of 4, output 3 of 3, Q 0 of 0.5)"
-    assert said in attn("check", SCALED, BO, *flag, "-f", "html").out
-    report = json.loads(attn("check", SCALED, BO, *flag, "-f", "json").out)
-    assert (report["points"], report["of"], report["not_given"]) == (10, 10.5, ["Q"])
-    assert (report["steps"]["Q"]["points"], report["steps"]["Q"]["of"]) == (0, 0.5)
-    assert "points" not in report["steps"]["scaled"]
-    cells = ("--points", "scaled[1,1]: 1, output: 3")
-    report = json.loads(attn("check", SCALED, BO, *cells, "-f", "json").out)
-    assert report["parts"] == {"scaled[1,1]": {"points": 0, "of": 1}}
-    assert (report["steps"]["output"]["points"], report["of"]) == (3, 4)
-    ask = ("--ask", "output,scores")
-    assert json.loads(attn("check", SCALED, ADA, *ask, "-f", "json").out)["verdict"] == "incomplete"
-    assert "not given" in attn("check", SCALED, ADA, *ask, "-f", "html").out
-    assert attn("check", SCALED, ADA, *ask, "--feedback", tmp_path).status == 1
-    assert "… incomplete: 9 numbers; not given: scores" in (tmp_path / "Ada.html").read_text()
-
-
-def test_gradescope_has_a_test_for_everything_that_is_asked(attn: Attn) -> None:
-    asked = ("--ask", "scores[1,1],scaled[2],Q[1]")
-    tests = json.loads(attn("check", SCALED, BO, *asked, "-f", "gradescope").out)["tests"]
-    assert [(test["score"], test["output"].splitlines()[0]) for test in tests] == [
-        (1, "✓ right"),
-        (0, "the first wrong number is scaled[a1, a1]"),
-        (0, "not given"),
-    ]
 
 
 @pytest.mark.usefixtures("small_pool")

@@ -5,7 +5,6 @@ What reports say on paper is in `tests/data/sessions/checking.txt`.
 
 from __future__ import annotations
 
-import json
 import pickle
 import re
 import runpy
@@ -14,9 +13,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
-from markdown_it import MarkdownIt
 
 import attncli
 from attncli.checking.check import AnswerKey
@@ -24,7 +21,7 @@ from attncli.checking.judging.judged_steps import NotGiven
 from attncli.checking.mistakes.catalogue import CONVENTIONS, MISTAKES
 from attncli.printing.formats import FORMATS, ReportSelection, Selection
 from attncli.printing.grades import report_record
-from tests.checking.judged_cases import MARKS, assert_judged, judged_cases, marks, problem_of
+from tests.checking.judged_cases import MARKS, marks, problem_of
 from tests.conftest import ROOT, TYPICAL_SAMPLES, Attn, cases
 from tests.support.snapshots import assert_same
 
@@ -39,16 +36,6 @@ def test_a_number_is_right_to_the_digits_that_were_written(written: str, status:
     report = attncli.check(problem_of("good"), {"weights": [[written, "~", "~"], *[["~"] * 3] * 2]})
     (mark,) = (mark for mark in MARKS if MARKS[mark] == status)
     assert marks(report.steps["weights"]) == f"{mark}__ ___ ___"
-
-
-@judged_cases("judging", "what_a_number_is_worth")
-def test_each_number_has_its_status(case: dict[str, Any]) -> None:
-    assert_judged(case)
-
-
-@judged_cases("judging", "which_cells_are_given")
-def test_cells_rows_and_heads_are_found(case: dict[str, Any]) -> None:
-    assert_judged(case)
 
 
 @pytest.mark.parametrize("blocked", ["-inf", "-∞", "−inf", "-1e9", "-10000", "-Infinity"])
@@ -127,40 +114,6 @@ def test_reports_are_as_read(form: str, names: list[str], attn: Attn) -> None:
     result = attn("check", SCALED, *(ANSWERS / name for name in names), "-f", form)
     assert result.status == (0 if names == ["dora.yaml"] else 1)
     assert_same(result.out + result.err, f"check/{'_'.join(names)}.{form}.txt")
-
-
-def test_json_has_what_the_contract_names(attn: Attn, tmp_path: Path) -> None:
-    out = tmp_path / "report.json"
-    assert attn("check", SCALED, ANSWERS / "bo.yaml", "-o", out).status == 1
-    report = json.loads(out.read_text())
-    assert (report["verdict"], report["first_wrong_step"]) == ("wrong", "scaled")
-    scaled = report["steps"]["scaled"]
-    assert (scaled["status"], scaled["mistake"]["id"]) == ("wrong", "scaled_by_d_k")
-    cell = scaled["cells"][1]
-    assert {"row": 0, "col": 1, "label": ["a1", "a2"], "given": "1.33"}.items() <= cell.items()
-    assert cell["status"] == "wrong"
-    np.testing.assert_allclose(cell["expected"], 4 / 3**0.5)
-    assert report["steps"]["output"]["status"] == "follows"
-    assert report["steps"]["Q"]["status"] == "missing"
-    assert sum(scaled["counts"].values()) == 9
-
-
-def test_a_name_with_a_bar_breaks_no_table(attn: Attn, tmp_path: Path) -> None:
-    """Neither in the table of a class nor in that of a report, whoever brought the bar."""
-    problem = tmp_path / "problem.yaml"
-    problem.write_text('tokens: ["a|b", c, d]\nX: [[1, 3, 2], [1, 1, 3], [1, 2, 1]]\nscore: dot\n')
-    wrong = tmp_path / "wrong.yaml"
-    wrong.write_text('student: "x | $y$ <i>"\nscores: [[14, 10, 9], [10, 11, 6], [9, 6, 60]]\n')
-    unread = tmp_path / "un|read.yaml"
-    unread.write_text("scores: [[1\n")
-    for sheets in ([wrong], [wrong, unread, wrong]):
-        text = attn("check", problem, *sheets, "-f", "markdown").out
-        page = str(MarkdownIt("commonmark").enable("table").render(text))
-        rows = re.findall("<tr>.*?</tr>", page, re.DOTALL)
-        widths = {len(re.findall("<t[dh]", row)) for row in rows}
-        assert widths == {4 if len(sheets) > 1 else 3}
-        assert "x | <span>$</span>y<span>$</span> &lt;i&gt;" in page
-    assert "un|read.yaml" in page
 
 
 def test_the_page_shows_what_the_student_wrote(attn: Attn, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import attncli
 from attncli.checking.judging import agreement, early_rounding
 from attncli.checking.judging.agreement import RoundingRule, roundings_of
 from attncli.checking.judging.trial import Trial
-from tests.checking.judged_cases import assert_judged, judged_cases
+from tests.checking.judged_cases import judged_cases
 from tests.conftest import tables
 from tests.support.practice_page import Page, page_script
 
@@ -26,11 +26,6 @@ def test_every_threshold_has_a_case_on_each_side_of_it() -> None:
     for name in vars(agreement):
         if name.isupper() and name not in HERE | NO_THRESHOLDS:
             assert sum(case.startswith(f"{name}: ") for case in cases) >= 2, name
-
-
-@judged_cases("thresholds", "through_check")
-def test_a_submission_is_judged_by_the_threshold(case: dict[str, Any]) -> None:
-    assert_judged(case)
 
 
 @judged_cases("thresholds", "of_roundings")

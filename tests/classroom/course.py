@@ -21,8 +21,6 @@ GOOD, SMALL, HOMEWORK = (
 )
 """The scores of Good are [[14, 10, 9], [10, 11, 6], [9, 6, 6]], and of Small [[1, 0], [0, 4]]."""
 
-BOTH = {"hw.yaml": HOMEWORK}
-
 RIGHT, WRONG = (
     {
         problem: (COURSE / "answers" / f"{problem.lower()}{which}.yaml").read_text(encoding="utf-8")

@@ -21,11 +21,9 @@ from attncli.printing.formats import ReportSelection
 from attncli.printing.report import report_page
 from attncli.printing.verdicts import verdict
 from attncli.reading import read as reading
-from tests.classroom.course import COURSE, RIGHT, SMALL, WRONG, book, graded, write
+from tests.classroom.course import COURSE, RIGHT, SMALL, book, graded, write
 from tests.conftest import SAMPLES, Attn, cases
 from tests.support.gradescope_fields import faults
-
-__all__ = ["RIGHT", "SMALL", "WRONG", "book", "write"]
 
 
 def test_an_empty_folder_of_a_student_is_unreadable_and_stops_no_other(

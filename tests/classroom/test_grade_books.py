@@ -87,25 +87,6 @@ def test_canvas_and_moodle_take_the_totals(attn: Attn, tmp_path: Path) -> None:
         assert tuple(grades[column].values()) == points
 
 
-@pytest.mark.usefixtures("small_pool")
-def test_points_of_cells_reach_the_variants_and_their_totals(attn: Attn, tmp_path: Path) -> None:
-    problem = "title: Weights\nX: [[1, 0], [0, 2]]\nscore: dot\nnormalize: sum\n"
-    answers = "weights: [[7, 7], [7, 7]]\n"
-    files = {
-        "hw.yaml": f"{problem}marking: {{points: {{'weights[1, 1]': 1, 'weights[2]': 0.5}}}}\n",
-        "roster.txt": "Ada Lovelace\nBo Kim\n",
-        **{"in/someone.yaml": answers, "in/Ada Lovelace.yaml": answers},
-    }
-    write(tmp_path, files)
-    attn("vary", "hw.yaml", "--for", "roster.txt", "-o", "variants/", cwd=tmp_path)
-    result = attn("check", "variants", "in", "--totals", "-f", "csv", cwd=tmp_path)
-    heads, *rows = rows_of(result.out)
-    assert heads == ["name", "Weights", "total"]
-    unknown = ["in/someone.yaml", "-", "-"]
-    assert rows == [["Ada Lovelace", "0", "0"], unknown, ["Bo Kim", "0", "0"]]
-    assert "warning: 0 points for Bo Kim: no answers are theirs, unless some above" in result.err
-
-
 # Points
 
 

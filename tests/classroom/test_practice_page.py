@@ -1,7 +1,6 @@
 """The practice page: its script judges as `check` does; in a real browser, its hints and keys.
 
-`python -m benchmarks.practice 2000` compares thousands of typed numbers and mistakes. What a
-browser runs is in `tests/data/scripts`.
+What a browser runs is in `tests/data/scripts`.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from markdown_it import MarkdownIt
 
 import attncli
 from attncli.checking.check import AnswerKey, Report
-from attncli.checking.judging.judged_steps import LAST_DIGIT, WRONG, Compared
+from attncli.checking.judging.judged_steps import LAST_DIGIT, Compared
 from attncli.classroom.grading import Unread
 from attncli.core.records import replace
 from attncli.core.text.strings import visible
@@ -46,27 +46,7 @@ def test_verdicts_are_sentences(answers: dict[str, Any], strict: bool, sentence:
     assert verdict(attncli.check(problem(), answers, strict)) == sentence
 
 
-def test_no_mistake_is_named_where_only_cells_that_are_no_numbers_are_wrong() -> None:
-    report = attncli.check(problem(), {"scores": [[14, 10, 9], [10, "n/a", 6], [9, 6, 6]]})
-    assert (report.verdict, report.findings) == ("wrong", {})
-    assert "\n  scores[2, 2]: n/a is not a number\n" in attncli.render(report)
-
-
-def test_many_keys_that_were_skipped_are_counted() -> None:
-    answers = {f"note{n}": "x" for n in range(20)} | {"scores": SCORES}
-    page = attncli.render(attncli.check(problem(), answers))
-    assert "note10, note11 and 8 more (no steps of this problem)" in " ".join(page.split())
-
-
 # Roundings
-
-
-def test_beside_a_wrong_number_it_is_said_how_many_were_rounded() -> None:
-    scaled = attncli.load(SAMPLES / "integers_scaled.yaml")
-    (sheet,) = attncli.load_answers(SAMPLES / "answers" / "dora.yaml")
-    rows = [*sheet.matrices["scaled"][:2], ["2.312", "6.936", "7.780"]]
-    page = render(attncli.check(scaled, {**sheet.matrices, "scaled": rows}))
-    assert "numbers are right, with √3 taken as 1.73" in page
 
 
 def test_a_last_digit_is_that_of_the_numbers_it_was_judged_by() -> None:
@@ -92,40 +72,6 @@ def test_last_digits_are_not_told_beside_what_went_wrong() -> None:
     assert "scores" in near.findings
     assert "last digit" not in render(near)
     assert "last digit" in render(replace(near, findings={}))
-
-
-def test_a_number_that_the_named_mistake_gives_is_not_praised() -> None:
-    """√3 · 1.73 = 2.9965: of scores that were not scaled, none is right by a rounding."""
-    scores = np.array([[0.1, 0.2, 300.0], [0.3, 0.4, 500.0], [0.0, 0.1, 700.0]])
-    small = attncli.Problem(Q=[[1, 0, 0], [0, 1, 0], [0, 0, 1]], K=scores.T.tolist(), V=[[1]] * 3)
-    keys = {"scores": scores.tolist(), "scaled": [[f"{x:.0f}" for x in row] for row in scores]}
-    report = attncli.check(small, keys)
-    assert report.findings["scaled"].gives_all
-    assert "right, with" not in attncli.render(report)
-
-
-@pytest.mark.parametrize(("text", "is_shown"), [("0.5", False), ("0.50000", True)])
-def test_numbers_that_are_the_same_in_the_written_digits_are_not_shown_twice(
-    text: str, is_shown: bool
-) -> None:
-    scores = [[14, 10, 9], [10, "11.01", 6], [9, 6, 6]]
-    weights = [["0.98", "0.02", "0.01"], ["0.27", text, "0.00"], ["0.91", "0.05", "0.05"]]
-    report = attncli.check(problem(), {"scores": scores, "weights": weights})
-    assert report.steps["weights"].has(WRONG)
-    page = render(report).partition("weights =")[2]
-    assert "right" in page
-    assert ("from your numbers" in page) is is_shown
-
-
-@pytest.mark.parametrize(("digits", "is_shown"), [(1, False), (4, True)])
-def test_at_most_two_matrices_are_shown_where_two_look_alike(digits: int, is_shown: bool) -> None:
-    """With Q to two decimals the scores that follow are the right ones to two decimals, too."""
-    matrices: dict[str, Any] = {key: [[1, 0], [0, 1]] for key in ("W_q", "W_k", "W_v")}
-    whole = attncli.Problem(X=[[0.111, 0.2], [0.3, 0.4]], **matrices)
-    scores = [[f"{x:.{digits}f}" for x in row] for row in ((7, 8.1), (9.3, 5.2))]
-    answers = {"Q": [["0.11", "0.20"], ["0.30", "0.40"]], "scores": scores}
-    page = attncli.render(attncli.check(whole, answers))
-    assert ("from your numbers" in page) is is_shown
 
 
 # Words of students

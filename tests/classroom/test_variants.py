@@ -215,18 +215,6 @@ def test_variants_with_other_amounts_of_work_are_named(attn: Attn) -> None:
     assert f"{named}  1  8, not about 2\n" in told
 
 
-@pytest.mark.usefixtures("small_pool")
-def test_names_of_students_do_no_harm_in_the_names_of_files(attn: Attn, tmp_path: Path) -> None:
-    (tmp_path / "roster.csv").write_text("Name\n../b\\o\x1b\n")
-    problem = b"scores: [[1, 2, 0]]\nV: [[1], [2], [0]]\n"
-    flags = ("--for", "roster.csv", "-o", "out/{student}/hw.yaml")
-    assert attn("vary", "-", *flags, cwd=tmp_path, stdin=problem).status == 0
-    (path,) = (tmp_path / "out").glob("*/*")
-    assert path.parent.name == "_b_o_"
-    assert "\x1b" not in path.read_text()
-    assert attncli.load(path).student == "../b\\o\x1b"
-
-
 def test_a_problem_that_no_hand_works_is_refused(attn: Attn) -> None:
     row = "[" + ", ".join(["1"] * 100) + "]"
     result = attn("vary", "-", stdin=f"X: [{', '.join([row] * 100)}]\n".encode())

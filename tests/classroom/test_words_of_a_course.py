@@ -21,7 +21,6 @@ from attncli.core.errors import InputError
 from tests.conftest import SAMPLES, Attn, cases
 
 X = [[1, 3, 2], [1, 1, 3], [1, 2, 1]]
-WIDE = [[1, 0, 2, 1], [0, 1, 1, 1], [1, 2, 1, 0]]
 NAMES = {"a": "scores", "b": "weights", "z": "output"}
 
 
@@ -57,66 +56,6 @@ def test_letters_are_read_by_the_whole_submission(words: dict[str, str]) -> None
     report = attncli.check(given, written(given, **words))
     steps = {name.partition("[")[0] for name in words.values()}
     assert (report.verdict, {*read(report)}) == ("correct", steps), report.skipped
-
-
-@cases("course_names", "two_readings", ids=str)
-def test_two_readings_are_both_said_and_no_mistake_is_named(
-    answers: dict[str, Any], word: str, readings: str
-) -> None:
-    report = attncli.check(problem(), answers)
-    assert (report.verdict, dict(report.findings)) == ("incomplete", {})
-    assert dict(report.skipped)[word] == f"may mean {readings}; write the name of the step"
-
-
-def test_any_letter_may_mean_a_step_whose_numbers_it_holds() -> None:
-    given = problem()
-    report = attncli.check(given, written(given, Z="weights"))
-    assert (report.verdict, read(report)) == ("correct", ["weights"])
-    assert "Z is read as weights." in report.said
-    report = attncli.check(given, written(given, Z="exp"))
-    assert (report.verdict, dict(report.findings)) == ("incomplete", {})
-
-
-HOMEWORK = {
-    "X": [[0, 1, 0, 2], [2, 2, 0, 0], [0, 1, 2, 2]],
-    "W_q": [[0, 1], [1, 0], [0, 1], [0, 0]],
-    "W_k": [[0, 1], [0, 1], [1, 0], [1, 1]],
-    "W_v": [[0, 1], [0, 1], [1, 1], [0, 0]],
-}
-
-
-@cases("course_names", "letters_of_homework")
-def test_letters_of_homework(answers: dict[str, Any], mistake: dict[str, str], steps: str) -> None:
-    report = attncli.check(problem(**HOMEWORK), answers)
-    assert {name: one.id for name, one in report.findings.items()} == mistake
-    assert (report.skipped, " ".join(read(report))) == ((), steps)
-    assert report.verdict == ("wrong" if mistake else "correct")
-
-
-def test_a_mistake_is_named_where_the_numbers_tell_the_step() -> None:
-    given = problem(**HOMEWORK)
-    right = written(given, a="scores", b="weights", o="output")
-    right["a"][0][1] = "9.00"
-    report = attncli.check(given, right)
-    assert (report.verdict, report.wrong_steps) == ("wrong", ["scores"])
-    unscaled = written(problem(**HOMEWORK, score="dot"), b="weights", z="output")
-    for beside in ({}, written(given, a="scores")):
-        report = attncli.check(given, {**beside, **unscaled})
-        assert {name: one.id for name, one in report.findings.items()} == {"weights": "not_scaled"}
-        assert (report.skipped, read(report)[-2:]) == ((), ["weights", "output"])
-
-
-def test_heads_tell_what_z_is() -> None:
-    given = attncli.Problem(X=WIDE, heads=2)
-    for step in ("context", "output"):
-        report = attncli.check(given, written(given, Z=step))
-        assert (report.verdict, read(report)) == ("correct", [step])
-    answers = {"Q": WIDE, "Z": [[9, 8, 7, 6]] * 3}
-    assert attncli.check(given, answers).wrong_steps == ["output"]
-    turned = [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [1, 0, 0, 0]]
-    report = attncli.check(attncli.Problem(X=WIDE, heads=2, W_o=turned), answers)
-    assert (report.verdict, dict(report.findings)) == ("incomplete", {})
-    assert dict(report.skipped)["Z"].startswith("may mean concat or output")
 
 
 def test_keys_of_the_problem_are_no_letters() -> None:
@@ -160,34 +99,6 @@ def test_cells_of_a_row_by_labels_and_with_two_digits() -> None:
     row = attncli.compute(given)["weights"].value[0]
     report = attncli.check(given, {f"alpha_{j}": f"{x:.3f}" for j, x in enumerate(row, 1)})
     assert (report.verdict, read(report)) == ("correct", ["weights"])
-
-
-def test_the_shape_of_a_row_is_said() -> None:
-    report = attncli.check(problem(), {"weights_1": "0.19", "Q": X})
-    message = "weights_1: the shape is (1, 1), but the cells that it names are (3) here"
-    assert message in report.findings["weights"].message
-
-
-# Names that are none
-
-
-@cases("course_names", "what_is_skipped", ids=str)
-def test_only_what_is_clearly_no_answer_is_skipped(word: str, raw: Any, verdict: str) -> None:
-    report = attncli.check(problem(), {"Q": X, word: raw})
-    assert report.verdict == verdict
-    assert [key for key, _ in report.skipped] == [word]
-
-
-@pytest.mark.parametrize(
-    ("answers", "verdict", "hint"),
-    [
-        ({"group": "B", "dk": 2, "ouput": [[9, 9]]}, "incomplete", "did you mean output?"),
-        ({"group": "B", "date": "2026-11-24"}, "empty", ""),
-    ],
-)
-def test_sheets_without_any_step(answers: dict[str, Any], verdict: str, hint: str) -> None:
-    report = attncli.check(problem(), answers)
-    assert (report.verdict, [*report.skipped][-1][1]) == (verdict, hint)
 
 
 # The key `names`

@@ -262,22 +262,6 @@ def test_the_mask_is_shown_where_masked_scores_are_asked() -> None:
     assert mask not in attncli.render(attncli.compute(problem), "markdown")
 
 
-@pytest.mark.usefixtures("small_pool")
-def test_variants_ask_on_their_worksheets_and_are_checked_for_it(
-    attn: Attn, tmp_path: Path
-) -> None:
-    variant = tmp_path / "v.yaml"
-    attn("vary", SCALED, "--ask", "weights,output", "-o", variant)
-    sheet = attn("worksheet", variant, "-f", "yaml", "--give", "V").out
-    assert re.findall(r"^(\w+): \|", sheet, re.MULTILINE) == ["weights", "output"]
-    weights = attncli.compute(attncli.load(variant))["weights"].value
-    rows = (" ".join(f"{x:.2f}" for x in row) for row in weights)
-    answers = sheet.replace("? ? ?", "{}", 3).format(*rows)
-    result = attn("check", variant, "-", stdin=answers.encode())
-    assert result.status == 1
-    assert result.out.rstrip().splitlines()[-1].endswith("not given: output")
-
-
 # Matrices under names, without the marks of a worksheet
 
 

@@ -171,12 +171,6 @@ def test_powers_of_very_many_digits_are_left_out(
     assert any("are too long to be read, and left out" in one for one in record["warnings"])
 
 
-def test_json_with_closed_forms_is_read_back_as_it_is(attn: Attn) -> None:
-    result = attn("compute", "sample_inputs/i_am_good.yaml", "--exact", "-f", "json")
-    again = attn("compute", "-", "--exact", "-f", "json", stdin=result.out.encode())
-    assert (again.status, again.out) == (0, result.out)
-
-
 def test_a_large_problem_is_refused_at_once(attn: Attn, tmp_path: Path) -> None:
     path = tmp_path / "large.json"
     path.write_text(json.dumps({"X": [[i % 7, i % 5] for i in range(60)]}))

@@ -1,4 +1,4 @@
-"""The table of mechanisms: how its rows become problems, and the oracle of each.
+"""The table of mechanisms: how its rows become problems, and are compared with the oracle.
 
 Its rows stand in `tests/data/cases/mechanisms.yaml`: the numbers of libraries with their bounds,
 recorded problems, problems for derivatives and of many tokens, what they may be written as instead,
@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import mpmath
 import numpy as np
 import pytest
 from hypothesis import strategies as st
@@ -20,10 +19,10 @@ from hypothesis import strategies as st
 import attncli
 from attncli.core.records import replace
 from tests.conftest import DATA, table
-from tests.oracles import latent, networks, reference, tiles
-from tests.oracles import positions as of_positions
+from tests.oracles import reference
 
 Keys = dict[str, Any]
+mp = reference.mp
 
 SEEDS = st.integers(0, 10**6)
 HEADS = st.sampled_from([(1, 1), (2, 2), (4, 2), (2, 1)])
@@ -71,8 +70,8 @@ NORM: Keys = {"name": "rms", "eps": 0.5, "g_q": [1, 2, -1], "g_k": [3, 1, 2]}
 RELATIVE: Keys = {"name": "relative", "table": [3, 1, 0, -1, -2]}
 
 
-def sinks(*z: float, **more: Any) -> Keys:
-    return {"normalize": {"name": "softmax", "sink": z[0] if len(z) == 1 else [*z]} | more}
+def sinks(z: float, **more: Any) -> Keys:
+    return {"normalize": {"name": "softmax", "sink": z} | more}
 
 
 # Small problems, drawn from a seed.
@@ -201,136 +200,32 @@ def rows(subject: str, name: str) -> pytest.MarkDecorator:
 # Oracles: every step in 50 digits.
 
 EXPRESSIONS: dict[str, Callable[[int, int, int], Any]] = {
-    "-0.5*abs(i - j)": lambda i, j, h: -mpmath.mpf("0.5") * abs(i - j),
-    "-abs(i - j)/2^h": lambda i, j, h: -mpmath.mpf(abs(i - j)) / 2**h,
-    "sqrt(i)*exp(-j) + h": lambda i, j, h: mpmath.sqrt(i) * mpmath.exp(-j) + h,
+    "-0.5*abs(i - j)": lambda i, j, h: -mp.mpf("0.5") * abs(i - j),
+    "-abs(i - j)/2^h": lambda i, j, h: -mp.mpf(abs(i - j)) / 2**h,
+    "sqrt(i)*exp(-j) + h": lambda i, j, h: mp.sqrt(i) * mp.exp(-j) + h,
 }
 """Biases of the recorded problems with positions, and what they say."""
 
 
-Numbers = np.ndarray[Any, Any]
-tanh = np.frompyfunc(reference.mp.tanh, 1, 1)
-
-
-def exact(given: Any) -> Numbers:
-    return np.array(reference.exact(given), object)
-
-
-def inside(q: Numbers, k: Numbers, score: Any) -> Keys:
-    """Return the products inside of scores, named as messages name them."""
-    parts = {key: exact(part) for key, part in dict(score).items() if is_array(part)}
-    if score["name"] == "general":
-        return {"Q W": q @ parts["W"]}
-    if score["name"] == "concat":
-        pairs = np.array([[*a, *b] for a in q for b in k])
-        return {"[q; k] Wᵀ": pairs @ parts["W"].T}
-    return {"Q Wᵀ": q @ parts["W"].T, "K Uᵀ": k @ parts["U"].T} if "U" in parts else {}
-
-
-def attended(q: Numbers, k: Numbers, v: Numbers, keys: Keys) -> Keys:
-    """Return the steps of queries that attend by the rules of a problem."""
-    rules = ("score", "scale", "softcap", "bias", "mask", "normalize")
-    arrays = {"Q": q.tolist(), "K": k.tolist(), "V": v.tolist()}
-    steps = reference.solve(**arrays, **{key: keys[key] for key in rules if key in keys})
-    found = inside(q, k, keys["score"]) if isinstance(keys.get("score"), dict) else {}
-    found |= {name: np.array(steps[name][0][0], object) for name in steps if name not in "QKV"}
-    if "weights" not in found:  # without a normaliser, they are the step before
-        found["weights"] = found[[*found][-2]]
-    return found
-
-
-def pooling(keys: Keys) -> Keys:
-    """u_t = tanh(W h_t + b), Σ α_t h_t."""
-    hidden, steps = exact(keys["X"]), Keys()
-    if "W" in keys:
-        hidden = steps["X Wᵀ"] = hidden @ exact(keys["W"]).T
-    hidden = hidden + exact(keys["b"]) if "b" in keys else hidden
-    is_made = bool({"W", "b"} & {*keys})
-    is_bent = keys.get("activation", "tanh" if is_made else "none") == "tanh"
-    hidden = tanh(hidden) if is_bent else hidden
-    if is_made or is_bent:
-        steps["hidden"] = hidden
-    rules = {"score": "dot"} | keys
-    found = attended(exact(keys["u"]).reshape(1, -1), hidden, exact(keys["X"]), rules)
-    if "hidden" in steps and "hidden" in found:  # the layer of an additive score
-        found["hidden_2"] = found.pop("hidden")
-    steps |= found
-    if keys.get("output_activation") == "tanh":
-        steps["output"] = tanh(steps["output"])
-    return steps
-
-
-def matching(keys: Keys) -> Keys:
-    """Return the alignments of both sentences, and [a; ã; a − ã; a ⊙ ã] where it is asked for."""
-    x, memory = exact(keys["X"]), exact(keys["memory"])
-    how = keys.get("normalize", "softmax")
-    by_query = {"axis": "queries"} | (how if isinstance(how, dict) else {"name": how})
-    found = attended(x, memory, memory, keys)
-    steps = {name: part for name, part in found.items() if " " in name or name == "scores"}
-    steps |= {"weights_x": found["weights"], "aligned_x": found["output"]}
-    across = attended(x, memory, memory, keys | {"normalize": by_query})
-    steps["weights_memory"] = across["weights"].T
-    if "sum" in found:
-        steps |= {"sum_x": found["sum"], "sum_memory": across["sum"].T}
-    steps["aligned_memory"] = steps["weights_memory"] @ x
-    for name, own in (("x", x), ("memory", memory)) if keys.get("enhance") else ():
-        other = steps[f"aligned_{name}"]
-        steps[f"enhanced_{name}"] = np.concatenate([own, other, own - other, own * other], 1)
-    return steps
-
-
-def recurrent(keys: Keys) -> Keys:
-    """h_t = tanh(A [x_t; c_{t−1}] + b); c_t = Σ α_i h_i over the states so far."""
-    a, steps, update = exact(keys["A"]), Keys(), keys.get("update", "input_context")
-    state, context = (exact(keys.get(name, [0] * len(a))) for name in ("h_0", "c_0"))
-    states, weights = [state], []
-    for t, x in enumerate(exact(keys["X"]), 1):
-        joined = {
-            "input_context": [x, context],
-            "state_input_context": [state, x, context],
-            "plain": [state, x],
-        }[update]
-        inner = steps[f"A [x_{t}; c_{t - 1}]"] = a @ np.concatenate(joined)
-        state = steps[f"h_{t}"] = tanh(inner + exact(keys.get("b", [0] * len(a))))
-        states.append(state)
-        if update != "plain":
-            q, k = (
-                np.array(rows, object) @ (exact(keys[key]).T if key in keys else np.eye(len(a)))
-                for key, rows in (("W_q", [state]), ("W_k", states))
-            )
-            found = attended(q, k, np.array(states, object), {"score": "scaled_dot"} | keys)
-            context = found["output"][0]
-            weights.append([*found["weights"][0], *[0] * (len(keys["X"]) - t)])
-            steps |= {f"{name}_{t}": found[name] for name in ("scores", "weights")}
-            steps[f"c_{t}"] = context
-    steps |= {"weights": weights} if weights else {}
-    return steps | {"output": np.array(states[1:], object)}
-
-
-OF_KINDS: dict[str, Callable[[Keys], Keys]] = {
-    "pooling": pooling,
-    "co_attention": matching,
-    "recurrent": recurrent,
-}
-"""Kinds whose steps are worked here, on top of `reference`: what is inside of a step, too."""
-
-
 def solve(keys: Keys) -> dict[str, Any]:
     """Return every step of a problem of any mechanism, [batch][head][row][column]."""
-    if keys.get("kind") in OF_KINDS:
-        return {name: [[rows]] for name, rows in OF_KINDS[keys["kind"]](keys).items()}
-    if keys.get("kind") == "latent":
-        return latent.solve(**keys)
-    if keys.get("kind") == "encoder_decoder":
-        return networks.solve(**keys)
-    if "positions" in keys:
-        with mpmath.workdps(50):
-            given = {key: of_positions.exact(part) for key, part in keys.items() if is_array(part)}
-            bias = {"bias": EXPRESSIONS[keys["bias"]]} if "bias" in keys else {}
-            return {
-                name: [heads] for name, heads in of_positions.solve(keys | given | bias).items()
-            }
-    return tiles.solve(**keys) if "online" in keys else reference.solve(**keys)
+    if isinstance(keys.get("bias"), str):
+        term, memory = EXPRESSIONS[keys["bias"]], keys["memory" if "memory" in keys else "X"]
+        n, m = len(keys["X"]), len(memory)
+        places = np.moveaxis(np.indices((keys.get("heads", 1), n, m)) + 1, 0, -1).tolist()
+        bias = [[[term(i, j, h) for h, i, j in row] for row in head] for head in places]
+        keys = keys | {"bias": bias}
+    steps = reference.solve(**keys)
+    for name, key in (("x", "X"), ("memory", "memory")) if keys.get("enhance") else ():
+        pairs = zip(reference.exact(keys[key]), steps[f"aligned_{name}"][0][0], strict=True)
+        steps[f"enhanced_{name}"] = [[[enhanced(*pair) for pair in pairs]]]
+    return steps
+
+
+def enhanced(a: list[Any], b: list[Any]) -> list[Any]:
+    """Return [a; b; a − b; a ⊙ b]."""
+    pairs = [*zip(a, b, strict=True)]
+    return [*a, *b, *(x - y for x, y in pairs), *(x * y for x, y in pairs)]
 
 
 def is_array(part: Any) -> bool:
@@ -340,23 +235,15 @@ def is_array(part: Any) -> bool:
     )
 
 
+ANGLES = ("frequencies", "angles", "cos", "sin")
+"""Steps that queries and keys may share or have each for themselves."""
+
+
 def check(trace: attncli.Trace, keys: Keys) -> None:
-    """Compare every step with 50 digits, but for the angles of latent attention."""
-    if keys.get("kind") in OF_KINDS:
-        check_some(trace, OF_KINDS[keys["kind"]](keys))
-        return
-    if keys.get("kind") == "latent":
-        shown = {n: step for n, step in trace.steps.items() if n not in ("angles", "cos", "sin")}
-        trace = replace(trace, steps=shown)
-    reference.check(trace, solve(keys))
-
-
-def check_some(trace: attncli.Trace, expected: Keys) -> None:
-    """Compare the steps that an oracle names; names with blanks are what is inside of a step."""
-    for name in (name for name in expected if " " not in name):
-        right = np.array(expected[name], float).reshape(trace[name].value.shape)
-        near = 1e-14 * np.abs(right[np.isfinite(right)]).max(initial=0)
-        np.testing.assert_allclose(trace[name].value, right, 1e-12, near, err_msg=name)
+    """Compare every step with 50 digits, but for angles, which the rotated numbers show."""
+    shown = {n: step for n, step in trace.steps.items() if not n.startswith(ANGLES)}
+    expected = {n: step for n, step in solve(keys).items() if not n.startswith(ANGLES)}
+    reference.check(replace(trace, steps=shown), expected)
 
 
 def array_at(keys: Keys, path: str) -> Any:

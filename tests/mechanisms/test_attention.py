@@ -132,15 +132,6 @@ def test_scale_is_any_expression_of_the_sizes(scale: object) -> None:
         agrees({"kind": "cross", "heads": heads, "score": score, "scale": scale, **drawn})
 
 
-@pytest.mark.parametrize("score", SCORES)
-def test_default_scale_is_one_but_for_scaled_dot(score: str) -> None:
-    keys = problem_of(LAST_OF[score])
-    default = "1/sqrt(d_k)" if score == "scaled_dot" else "1"
-    trace, explicit = computed(keys), computed(keys, scale=default)
-    assert list(trace.steps) == list(explicit.steps)
-    np.testing.assert_array_equal(trace.output, explicit.output)
-
-
 @pytest.mark.parametrize("given", [*itertools.product([False, True], repeat=4)])
 def test_any_of_the_four_biases(given: tuple[bool, ...]) -> None:
     letters = [letter for letter, there in zip("qkvo", given, strict=True) if there]
@@ -245,36 +236,3 @@ def test_a_warning_of_a_mask_is_no_flaw_of_the_numbers(attn: Attn, tmp_path: Pat
     path.write_text("{kind: cross, X: [[1, 0], [0, 1]], memory: [[1, 2], [2, 1], [0, 1]]}\n")
     made = attn("vary", path, "--mask", "causal", "-n", "1", "-o", tmp_path / "variants")
     assert "flaw" not in made.out + made.err
-
-
-# Ties and temperatures.
-
-TIE = "several scores of a row are largest: hardmax took the first"
-
-
-@pytest.mark.parametrize("mask", [{}, {"block": [[1, 0, 0], [0, 0, 0]]}])
-def test_hardmax_takes_the_first_of_a_tie_and_says_so(mask: Keys) -> None:
-    """A blocked cell ties with nothing."""
-    keys: Keys = {"scores": [[3, 3, 1], [0, 2, 1]], "V": np.eye(3), "mask": mask}
-    trace = computed(keys, normalize="hardmax")
-    assert trace["weights"].value.tolist() == [[0, 1, 0] if mask else [1, 0, 0], [0, 1, 0]]
-    assert [*trace.warnings] == ([] if mask else [TIE])
-
-
-@pytest.mark.parametrize(
-    ("name", "temperature", "weights"),
-    [
-        ("hardmax", 0.5, [1, 0, 0]),
-        ("hardmax", 4, [1, 0, 0]),
-        ("sparsemax", 1, [1, 0, 0]),  # max(s − 1, 0)
-        ("sparsemax", 2, [0.75, 0.25, 0]),  # max(s/2 − 1/4, 0)
-        ("sparsemax", 4, [0.625, 0.375, 0]),  # max(s/4 + 1/8, 0)
-    ],
-)
-def test_a_temperature_divides_the_masked_scores(
-    name: str, temperature: float, weights: list[float]
-) -> None:
-    """By hand; the largest stays the largest, and a blocked score is not divided."""
-    keys: Keys = {"scores": [[2, 1, -2, 9]], "V": np.eye(4), "mask": [[1, 1, 1, 0]]}
-    trace = computed(keys, normalize={"name": name, "temperature": temperature})
-    assert trace["weights"].value.tolist() == [[*weights, 0]]

@@ -87,14 +87,6 @@ def test_random_conditions_are_those_of_python(written: str) -> None:
     assert text(substituted(shown.formula, lambda node: None)) == text(shown.formula)
 
 
-def test_a_bias_may_have_remainders_and_comparisons() -> None:
-    biased = computed({"X": X, "bias": "(i - 1) // 2 + i % 3 - 2*(j > i)"})
-    rows = range(1, 6)
-    terms = [[(i - 1) // 2 + i % 3 - 2 * (j > i) for j in rows] for i in rows]
-    added = biased["biased"].value - biased["scaled"].value
-    np.testing.assert_allclose(added, terms, atol=1e-15)
-
-
 def test_queries_of_a_cache_and_of_cross_attention() -> None:
     cached: Keys = {"Q": X[3:], "K": X[3:], "V": X[3:], "past": {"K": X[:3], "V": X[:3]}}
     whole = output({"Q": X, "K": X, "V": X, "mask": "causal"})
@@ -133,16 +125,6 @@ def test_many_tokens_are_calculated_by_tiles() -> None:
 def test_a_condition_is_bounded(written: str, says: str) -> None:
     with pytest.raises(attncli.InputError, match=says):
         attncli.Problem(X=X, mask={"when": written})
-
-
-def test_documents_may_be_in_a_bias() -> None:
-    """Of the problem, also for biases."""
-    when, words = "document[i] == document[j]", ["a", "a", "b", "b", "b"]
-    expected = kept({"when": when}, document=words)
-    biased = attncli.Problem(X=X, score="dot", bias=f"-2*(not ({when})) + i", document=words)
-    trace = attncli.compute(biased)
-    added = trace["biased"].value - trace["scores"].value
-    np.testing.assert_allclose(added, 2 * expected - 2.0 + np.arange(1, 6)[:, None], atol=1e-14)
 
 
 def test_formulas_of_pages_have_the_condition(attn: Attn) -> None:

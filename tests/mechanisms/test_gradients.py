@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import attncli
 from attncli.core.attention import masks, normalizers, norms_and_activations, scores, softmax
@@ -22,9 +20,9 @@ from attncli.core.tape.backward_operations import summed_to_shape
 from attncli.core.tape.evaluation import array_of, evaluate, walk
 from attncli.core.tape.step import Operation, Step, notation_of
 from attncli.core.tape.tape import Tape
-from tests.conftest import DATA, table
+from tests.conftest import table
 from tests.laws.operations import OPERATIONS, F
-from tests.mechanisms.table import SEEDS, Keys, attention, computed, numbers, recorded
+from tests.mechanisms.table import Keys, computed, recorded
 from tests.oracles import gradients as oracle
 from tests.oracles.reference import exact as exact_numbers
 
@@ -39,10 +37,8 @@ def derivatives(keys: Keys) -> dict[str, Any]:
     return {k: trace[f"d_{k}"].value if f"d_{k}" in trace else 0 * matrices[k] for k in inputs}
 
 
-PROBLEMS = DATA / "recorded" / "gradient_problems.jsonl"
-"""Problems of every kind that has a gradient, each with a direction for every input."""
-
 LINES = recorded("gradient_problems")
+"""Problems of every kind that has a gradient, each with a direction for every input."""
 
 
 @pytest.mark.parametrize("number", range(len(LINES)))
@@ -178,36 +174,6 @@ def test_no_formula_depends_on_numbers(kind: str) -> None:
 def of(gradient: Any, **keys: Any) -> attncli.Trace:
     """Calculate a problem with a gradient."""
     return computed(keys, gradient=gradient)
-
-
-@given(SEEDS, st.floats(-2, 2))
-def test_linear_in_the_upstream_matrix(seed: int, factor: float) -> None:
-    keys, one, other = attention(seed), numbers(seed, 3, 2), numbers(seed + 1, 3, 2)
-    traces = [of(upstream, **keys) for upstream in (one + factor * other, one, other)]
-    for key in keys:
-        both, first, second = (trace[f"d_{key}"].value for trace in traces)
-        np.testing.assert_allclose(both, first + factor * second, atol=1e-11)
-
-
-@given(SEEDS, st.sampled_from(["keys", "queries"]))
-def test_rows_through_softmax_sum_to_0(seed: int, axis: str) -> None:
-    """So a constant that is added to a row of scores changes no loss."""
-    keys = attention(seed, mask="causal", normalize={"axis": axis})
-    found = of(numbers(seed, 3, 2), **keys)["d_scaled"].value
-    np.testing.assert_allclose(found.sum(axis=-1 if axis == "keys" else 0), 0, atol=1e-12)
-
-
-@given(SEEDS)
-def test_a_small_step_lowers_the_loss(seed: int) -> None:
-    loss, keys = {"loss": "squared_error", "target": numbers(seed, 3, 2)}, attention(seed)
-    trace = of(loss, **keys, learning_rate=1e-7)
-    weights = [key for key in keys if key != "X"]
-    size = sum(float((trace[f"d_{key}"].value ** 2).sum()) for key in weights)
-    moved = keys | {key: trace[f"new_{key}"].value for key in weights}
-    before, after = trace["loss"].value[0], of(loss, **moved)["loss"].value[0]
-    assert after < before or size < 1e-6
-    # To first order it falls by the rate times the squared length of the gradient.
-    np.testing.assert_allclose(before - after, 1e-7 * size, rtol=0.05, atol=1e-11)
 
 
 def test_problems_of_one_form_share_a_plan_and_have_their_own_gradients() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import attncli
 from attncli.checking.mistakes import of_latent
 from attncli.checking.mistakes.mistake import Mistake
 from attncli.core.tape.step import Step
-from tests.conftest import DATA, SAMPLES
+from tests.conftest import DATA
 from tests.mechanisms.table import (
     FORMS,
     GATES,
@@ -42,27 +41,6 @@ FEW = settings(max_examples=1 + settings().max_examples // 5)
 # Sinks, sigmoids, linear attention, norms.
 
 
-@given(SEEDS, st.floats(-20, 20))
-def test_a_sink_is_a_key_more_without_a_value(seed: int, sink: float) -> None:
-    """Its score is the sink itself, neither scaled nor divided by the temperature."""
-    scores, v = numbers(seed, 3, 4), numbers(seed, 4, 2)
-    trace = computed({"scores": scores, "V": v, **sinks(sink, temperature=2)})
-    wide = np.concatenate([scores / 2, np.full((3, 1), sink)], axis=-1)
-    without = computed({"scores": wide, "V": numbers(seed, 5, 2)})["weights"].value
-    np.testing.assert_allclose(trace["weights"].value, without[:, :-1], rtol=1e-13)
-    assert trace["exp"].value.shape == (3, 4)  # it has no column for the sink
-    total = trace["exp"].value.sum(axis=-1, keepdims=True) + np.exp(sink)
-    np.testing.assert_allclose(trace["sum"].value, total)
-
-
-def test_a_sink_is_one_number_or_one_per_head() -> None:
-    keys = attention(2, 3, 2, 2)
-    one, both, none = (
-        computed(keys | more)["weights"].value for more in (sinks(1), sinks(1, -inf), {})
-    )
-    np.testing.assert_array_equal(both, [one[0], none[1]])
-
-
 @pytest.mark.parametrize("sink", [-800.0, 3.0, 999.0, 2000.0])
 @pytest.mark.parametrize("more", [{}, {"temperature": 3, "base": 2}])
 def test_a_sink_beside_scores_beyond_floats(sink: float, more: Keys) -> None:
@@ -71,18 +49,6 @@ def test_a_sink_beside_scores_beyond_floats(sink: float, more: Keys) -> None:
     keys: Keys = {"scores": scores, "V": np.eye(3), **sinks(sink, **more)}
     expected = reference.floats(reference.solve(**keys)["weights"])[0, 0]
     np.testing.assert_allclose(computed(keys)["weights"].value, expected, 1e-12)
-
-
-@given(SEEDS)
-def test_linear_attention_is_a_product_of_sums(seed: int) -> None:
-    """φ(Q) (φ(K)ᵀ V) divided by φ(Q) Σ φ(k), without any n × m matrix."""
-    keys = attention(seed, 5, score="linear")
-    trace = computed(keys)
-    phi_q, phi_k, v = (trace[name].value for name in ("phi_q", "phi_k", "V"))
-    expected = phi_q @ (phi_k.T @ v) / (phi_q @ phi_k.sum(axis=0))[:, None]
-    np.testing.assert_allclose(trace.output, expected, rtol=1e-12, atol=1e-13)
-    for more, name in (({}, "sum"), ({"normalize": "softmax"}, "softmax")):
-        assert attncli.Problem(**keys | more).options()["normalize"] == {"name": name}
 
 
 @given(SEEDS, st.sampled_from([1e-160, 1e-3, 1.0, 1e5, 1e160]))
@@ -163,34 +129,6 @@ def test_keys_that_alibi_leaves_nothing_of_take_no_time() -> None:
 # Gates, and the difference of two attentions.
 
 
-def half(matrix: Any, heads: int, number: int) -> Any:
-    """Return the columns of one half of each head."""
-    return matrix.reshape(4, heads, 2, -1)[:, :, number].reshape(4, -1)
-
-
-LAMBDAS = st.floats(-2, 2)
-
-
-@given(SEEDS, HEADS, LAMBDAS, st.sampled_from([{}, {"mask": "causal"}, {"positions": "alibi"}]))
-def test_it_is_the_difference_of_two_attentions(
-    seed: int, heads: Any, factor: float, more: Keys
-) -> None:
-    """(A_1 − λ A_2) V = A_1 V − λ A_2 V; with λ = 0, it is the attention of the first halves."""
-    keys = differential(seed, *heads, **more)
-    first, second = (
-        output(
-            keys
-            | {key: half(keys[key], h, n) for key, h in zip(("W_q", "W_k"), heads, strict=True)}
-        )
-        for n in (0, 1)
-    )
-    found = computed(keys, differential={"lambda": factor})
-    np.testing.assert_allclose(found.output, first - factor * second, rtol=1e-11, atol=1e-12)
-    np.testing.assert_array_equal(output(keys, differential={"lambda": 0}), first)
-    rows = found["weights"].value.sum(axis=-1)
-    np.testing.assert_allclose(rows, np.full_like(rows, 1 - factor), rtol=1e-13, atol=1e-14)
-
-
 @pytest.mark.parametrize("more", [{"differential": {"lambda": 0.5}}, {"kind": "decode"}])
 def test_a_mistake_made_in_all_steps_alike_is_named(more: Keys) -> None:
     """In both halves, and at every time, where only the output shows it."""
@@ -261,16 +199,6 @@ def test_absorbed_is_naive(more: Keys, seed: int, compresses: bool, rotary: bool
         np.testing.assert_allclose(absorbed[name].value, naive[name].value, 1e-10, allowed)
 
 
-@given(SEEDS, st.sampled_from([1, 2, 3]), st.sampled_from(FORMS))
-def test_without_compression_it_is_kind_self(seed: int, heads: int, form: str) -> None:
-    keys = of_latents(seed, heads, compresses=False, rotary=False, mask="causal")
-    w_k, w_v = numbers(seed, 4, 3 * heads), numbers(seed, 4, 2 * heads)
-    found = output(keys | {"W_dkv": np.eye(4), "W_uk": w_k, "W_uv": w_v, "form": form})
-    plain = {key: keys[key] for key in ("X", "W_q", "heads", "mask")}
-    expected = output(plain | {"W_k": w_k, "W_v": w_v})
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
-
-
 def test_absorbed_work_is_right_for_a_naive_problem() -> None:
     """Scores, weights and output are the same; the steps in between are those of the problem."""
     naive, absorbed = (attncli.Problem(**of_latents(4, 2, form=form)) for form in FORMS)
@@ -305,35 +233,6 @@ def steps_in(expression: Any) -> list[Any]:
 
 # Linear attention with a state.
 
-RULES = st.sampled_from(["linear", "gated", "delta", "gated_delta"])
-
-
-def last_state(trace: attncli.Trace) -> Any:
-    return [step for step in trace if step.stem == "S"][-1].value
-
-
-@given(SEEDS, st.permutations(range(3)))
-def test_orthonormal_keys_make_a_table(seed: int, order: list[int]) -> None:
-    """With β = 1, a key that was written before forgets its old value; others are not touched."""
-    k = np.linalg.qr(numbers(seed, 3, 3))[0][[*order, order[0]]]
-    v = numbers(seed + 1, 4, 2)
-    trace = computed({"kind": "delta", "Q": k, "K": k, "V": v})
-    np.testing.assert_allclose(trace.output, v, rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(k[1:] @ last_state(trace), v[1:], rtol=1e-12, atol=1e-13)
-
-
-@given(SEEDS, RULES, st.integers(1, 3))
-def test_a_state_goes_on(seed: int, rule: str, at: int) -> None:
-    """The tokens of a text in two problems, the second from the last state of the first."""
-    keys = with_state(seed, rule, 2, 1)
-    first, second = (
-        {key: x[part] if np.ndim(x) == 2 else x for key, x in keys.items()}
-        for part in (slice(0, at), slice(at, None))
-    )
-    one = computed(first)
-    both = np.concatenate([one.output, output(second, S_0=last_state(one))])
-    np.testing.assert_allclose(both, output(keys), rtol=1e-12, atol=1e-13)
-
 
 @given(SEEDS, HEADS)
 def test_a_rate_for_each_feature_may_be_that_of_its_head(seed: int, heads: Any) -> None:
@@ -342,90 +241,22 @@ def test_a_rate_for_each_feature_may_be_that_of_its_head(seed: int, heads: Any) 
     np.testing.assert_allclose(wide, output(keys), rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("file", ["delta_onnx_node_tests.npz"])
-def test_onnx_node_tests(file: str) -> None:
+def test_onnx_node_tests() -> None:
     """The operator works, and here is calculated, in float32; float16 is of what it gives."""
-    arrays = np.load(DATA / "recorded" / file)
+    arrays = np.load(DATA / "recorded" / "delta_onnx_node_tests.npz")
     for test in {name.partition(".")[0] for name in arrays.files}:
         own = [name for name in arrays.files if name.startswith(f"{test}.")]
         keys: Keys = {name.partition(".")[2]: arrays[name] for name in own}
         keys = {key: a if a.ndim else a.item() for key, a in keys.items()}
         expected, state = keys.pop("output"), keys.pop("state")
         trace = computed(keys)
+        last = [step for step in trace if step.stem == "S"][-1]
         error = 8 * np.finfo(expected.dtype).eps
         np.testing.assert_allclose(trace.output, expected, error, 4 * error, err_msg=test)
-        np.testing.assert_allclose(last_state(trace), state, error, 4 * error, err_msg=test)
+        np.testing.assert_allclose(last.value, state, error, 4 * error, err_msg=test)
 
 
 # Softmax by tiles of keys.
-
-TILES = st.integers(1, 6)
-EPS = float(np.finfo(float).eps)
-
-
-def untiled(keys: Keys) -> attncli.Trace:
-    return computed(keys | {"online": None})
-
-
-def off_by(keys: Keys) -> float:
-    """Return how far the output is from the untiled one, in units of a bound.
-
-    Both outputs are Σ w·v. The relative error of each addend is bounded in units of u = ε/2: 2 for
-    a power or a factor, 1 for each product, division and sum. For m keys in T tiles of k that is
-
-    * untiled: 2 for e^s, 3 for the sum of all e^s, 1 for the weight, m for the sum of products;
-    * in tiles: 2 for P, k for its product with V, 3 for l, 1 for the division, and for each of the
-      T − 1 factors 2 · 4 (its own error, its product and a sum, in O and in l).
-
-    W_o adds a product and a sum for each of its rows, to both.
-    """
-    one, other = computed(keys), untiled(keys)
-    weights, v = other["weights"].array, np.abs(other["V"].array)
-    m, tile = weights.shape[-1], keys["online"]["tile"]
-    units = 12 + m + min(tile, m) + 8 * (-(-m // tile) - 1)
-    sizes = weights @ np.repeat(v, weights.shape[1] // v.shape[1], 1)
-    sizes = np.concatenate([*sizes[0]], -1)  # heads side by side
-    if "W_o" in keys:
-        sizes, units = sizes @ np.abs(keys["W_o"]), units + 2 * len(keys["W_o"])
-    distance = np.abs(one.output - other.output)
-    return float((distance / np.maximum(units * EPS / 2 * sizes, 1e-300)).max())
-
-
-IN_TILES: list[Keys] = [
-    {"mask": "causal"},
-    {"mask": {"window": [1, 0]}},
-    {"softcap": 1.5, "bias": "-0.5*abs(i - j)"},
-    {"normalize": {"name": "softmax", "temperature": 0.3, "base": 2}},
-    {"positions": "alibi", "scale": 300},
-]
-
-
-@pytest.mark.parametrize("more", IN_TILES)
-@given(SEEDS, HEADS, TILES)
-def test_the_output_is_the_untiled_one(more: Keys, seed: int, heads: Any, tile: int) -> None:
-    assert off_by(attention(seed, 5, *heads, **more, online={"tile": tile})) <= 1
-
-
-@given(SEEDS, st.permutations(range(3)))
-def test_the_order_of_tiles_changes_only_rounding(seed: int, order: list[int]) -> None:
-    keys: Keys = {"Q": numbers(seed, 3, 2), "online": {"tile": 2}}
-    k, v = numbers(seed + 1, 6, 2), numbers(seed + 2, 6, 3)
-    others = [row for tile in order for row in (2 * tile, 2 * tile + 1)]
-    one, other = keys | {"K": k, "V": v}, keys | {"K": k[others], "V": v[others]}
-    assert off_by(one) <= 1
-    np.testing.assert_allclose(output(one), output(other), rtol=0, atol=32 * EPS * np.abs(v).max())
-
-
-@given(SEEDS, TILES, st.sampled_from(["causal", {"block": [[0, 0, 1, 0]]}, None]))
-def test_m_and_the_logarithm_of_l_are_the_logarithm_of_the_sum(
-    seed: int, tile: int, mask: Any
-) -> None:
-    """Which FlashAttention keeps for its backward pass, as L."""
-    keys = attention(seed, 4, mask=mask, online={"tile": tile})
-    trace, last = computed(keys), -(-4 // tile)
-    found = trace[f"m_{last}"].value + np.log(trace[f"l_{last}"].value)
-    np.testing.assert_allclose(found, np.log(untiled(keys)["sum"].value), rtol=1e-13, atol=1e-14)
-
 
 OTHER_KINDS: dict[str, Keys] = {
     "pooling": {"u": numbers(2, 4), "output_activation": "tanh"},
@@ -440,7 +271,8 @@ def test_other_kinds_in_tiles(kind: str) -> None:
     keys = OTHER_KINDS[kind] | {"kind": kind, "X": numbers(1, 4, 4), "online": {"tile": 3}}
     trace = computed(keys)
     assert "rescale_2" in trace
-    np.testing.assert_allclose(trace.output, untiled(keys).output, rtol=1e-13, atol=1e-14)
+    untiled = output(keys | {"online": None})
+    np.testing.assert_allclose(trace.output, untiled, rtol=1e-13, atol=1e-14)
 
 
 def test_a_mistake_in_a_tile_is_named_in_a_layer() -> None:
@@ -463,25 +295,6 @@ def test_weights_are_no_step_of_many_tokens_either() -> None:
 
 # Encoders and decoders.
 
-CELLS = st.sampled_from([*GATES])
-ATTENDS = st.sampled_from(["after", "before"])
-
-
-def zeros(parts: Keys) -> Keys:
-    return {name: np.zeros_like(part) for name, part in parts.items()}
-
-
-@given(SEEDS)
-def test_a_network_of_zeros_halves_its_state(seed: int) -> None:
-    """All gates are ½ and the candidate is 0: of nothing, an LSTM keeps nothing."""
-    keys, h_0 = translation(seed, "lstm"), numbers(seed, 2)
-    trace = computed(keys | {"encoder": zeros(keys["encoder"])})
-    assert all((trace[f"encoder.{gate}_3"].value == 0.5).all() for gate in "fio")
-    assert not trace["H"].value.any()
-    keys = translation(seed, "gru")
-    trace = computed(keys | {"encoder": zeros(keys["encoder"]) | {"h_0": h_0}})
-    np.testing.assert_array_equal(trace["H"].value, [h_0 / 2, h_0 / 4, h_0 / 8])
-
 
 @given(SEEDS)
 def test_a_gate_that_is_wide_open_or_shut_keeps_the_state(seed: int) -> None:
@@ -496,39 +309,7 @@ def test_a_gate_that_is_wide_open_or_shut_keeps_the_state(seed: int) -> None:
     np.testing.assert_array_equal(trace["H"].value, [start] * 3)
 
 
-@given(SEEDS, CELLS, ATTENDS)
-def test_of_one_word_the_context_is_its_state(seed: int, cell: str, attends: str) -> None:
-    trace = computed(translation(seed, cell, attends, m=1))
-    assert (trace["weights"].value == 1).all()
-    for t in (1, 2):
-        np.testing.assert_array_equal(trace[f"context_{t}"].value, trace["h_1"].value)
-
-
-@given(SEEDS, CELLS)
-def test_a_decoder_that_does_not_use_what_it_found_is_one_that_attends_after(
-    seed: int, cell: str
-) -> None:
-    keys = translation(seed, cell, "before")
-    unread = {name: part * (name[0] != "C") for name, part in keys["decoder"].items()}
-    without = {name: part for name, part in unread.items() if name[0] != "C"}
-    before = computed(keys | {"decoder": unread})
-    after = computed(keys | {"decoder": without, "attends": "after"})
-    for t in (1, 2):
-        np.testing.assert_array_equal(before[f"s_{t}"].value, after[f"s_{t}"].value)
-
-
-@given(SEEDS, CELLS, ATTENDS)
-def test_a_decoder_attends_as_kind_cross_does(seed: int, cell: str, attends: str) -> None:
-    """Of the decoder's states to those of the encoder, and padding hides the last word."""
-    mask = {"lengths": 2}
-    trace = computed(translation(seed, cell, attends, mask=mask))
-    first = 1 if attends == "after" else 0
-    queries = [trace[f"s_{t}"].value for t in (first, first + 1)]
-    keys: Keys = {"kind": "cross", "Q": queries, "memory": trace["H"].value, "mask": mask}
-    np.testing.assert_allclose(trace["weights"].value, computed(keys, score="dot")["weights"].value)
-
-
-@given(SEEDS, CELLS, ATTENDS)
+@given(SEEDS, st.sampled_from([*GATES]), st.sampled_from(["after", "before"]))
 def test_a_batch_of_sentences_is_its_elements(seed: int, cell: str, attends: str) -> None:
     keys, other = (translation(at, cell, attends) for at in (seed, seed + 7))
     both = {key: np.stack([keys[key], other[key]]) for key in ("X", "memory")}
@@ -546,65 +327,7 @@ def test_a_decoder_of_another_size_has_a_state_of_its_own() -> None:
     assert trace["s_2"].value.shape == (3,)
 
 
-@pytest.mark.parametrize(
-    ("cell", "read_as"), [("0.70", "encoder.c"), ("1.48", "decoder.c"), ("0.39", "context")]
-)
-def test_a_letter_of_papers_means_the_step_whose_number_it_is(cell: str, read_as: str) -> None:
-    report = attncli.check(attncli.load(SAMPLES / "encoder_decoder_lstm.yaml"), {"c_1": [cell]})
-    assert (report.verdict, *report.said) == ("correct", f"c is read as {read_as}.")
-
-
-# Pooling, matching two sentences, recurrent networks.
-
-
-def test_a_sentence_matched_with_itself_is_aligned_alike_both_ways() -> None:
-    x = numbers(1, 4, 3)
-    trace = computed({"kind": "co_attention", "X": x, "memory": x, "score": "dot"})
-    np.testing.assert_allclose(trace["aligned_x"].value, trace["aligned_memory"].value, rtol=1e-14)
-
-
 # Positions.
-
-
-def test_rope_of_a_later_token_is_that_of_all_tokens() -> None:
-    x = numbers(1, 5, 4)
-    whole = output({"X": x, "positions": "rope", "mask": "causal"})
-    last = output({"Q": x[4:], "K": x, "V": x, "positions": {"name": "rope", "start": [4, 0]}})
-    np.testing.assert_allclose(last[0], whole[4], rtol=1e-12)
-
-
-@given(SEEDS, st.integers(0, 6), st.sampled_from(["alibi", RELATIVE]))
-def test_a_shift_of_queries_and_keys_changes_no_bias(seed: int, more: int, positions: Any) -> None:
-    """A cache: so many keys come before, of which none is seen."""
-    x = numbers(seed, 4, 4)
-    alone = output({"Q": x, "K": x, "V": x, "positions": positions})
-    keys = np.concatenate([numbers(seed + 1, more, 4), x])
-    mask = {"keep": [[0] * more + [1] * 4] * 4, "offset": more, "causal": False}
-    later = output({"Q": x, "K": keys, "V": keys, "positions": positions, "mask": mask})
-    np.testing.assert_allclose(later, alone, rtol=1e-9)
-
-
-def test_a_pair_that_was_not_turned_is_wrong() -> None:
-    """An angle of 0.01 that is rounded to 0 is no rounding: the second pair stays as it is."""
-    x = np.array([[4, 3, 5, 1], [1, 2, 6, 4]])
-    turned = x.astype(float)
-    turned[1, :2] = [np.cos(1) - 2 * np.sin(1), np.sin(1) + 2 * np.cos(1)]
-    shown = {"Q_rotated": [[f"{number:.4f}" for number in row] for row in turned]}
-    report = attncli.check(attncli.Problem(X=x, positions="rope"), shown)
-    assert (report.verdict, report.first_wrong_step) == ("wrong", "Q_rotated")
-    assert report.steps["Q_rotated"].counts["wrong"] == 2
-
-
-@pytest.mark.parametrize("decimals", [2, 4])
-def test_cosines_and_sines_may_be_rounded(decimals: int) -> None:
-    """As a hand looks them up: cos 2 = −0.4161 and sin 2 = 0.9093, then multiplies."""
-    x = np.array([[4, 3], [1, 2], [5, 6]])
-    turned = []
-    for t, (a, b) in enumerate(x.tolist()):
-        cos, sin = (round(float(f(t)), decimals) for f in (np.cos, np.sin))
-        turned.append([f"{a * cos - b * sin:.{decimals}f}", f"{a * sin + b * cos:.{decimals}f}"])
-    problem = attncli.Problem(X=x, positions="rope", score="dot")
-    assert attncli.check(problem, {"Q_rotated": turned}).verdict == "correct"
 
 
 @pytest.mark.usefixtures("small_pool")

@@ -1,46 +1,19 @@
-"""Positions: numbers of papers and of transformers, and every step against 50 digits."""
+"""Positions: numbers of papers and of transformers."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-import mpmath
 import numpy as np
 import pytest
 
 import attncli
 from tests.conftest import DATA
-from tests.mechanisms.table import Keys, computed, recorded, solve
+from tests.mechanisms.table import computed
 
-ALLOWED = 1e-12
-PROBLEMS = recorded("position_problems")
 DUMPS = json.loads((DATA / "dumps" / "rope_scaling.json").read_text("utf-8"))
 """Numbers of transformers in float64, from `python -m benchmarks.libraries.rope_scaling`."""
-
-
-def worst(keys: Keys) -> float:
-    """Return the largest error of any step, as a share of the largest term that was added."""
-    trace, errors = computed(keys), [0.0]
-    exact = {name: heads for name, (heads,) in solve(keys).items()}
-    sizes = {name: np.abs(np.array(rows, float)).max() for name, rows in exact.items()}
-    turned = sizes.get("Q_rotated", sizes["Q"]) * sizes.get("K_rotated", sizes["K"])
-    d = len(exact["Q"][0][0])
-    added = max(1.0, turned * d, sizes["scores"], sizes["biased"])
-    largest = dict.fromkeys(("scores", "biased"), added)
-    largest |= dict.fromkeys(("weights", "output"), added * max(1.0, sizes["V"]))
-    with mpmath.workdps(50):
-        for name in (name for name in exact if name in trace):
-            right = np.array(exact[name], object).ravel()
-            found = trace[name].array.ravel().tolist()
-            off = max(abs(float(mpmath.mpf(x) - r)) for x, r in zip(found, right, strict=True))
-            errors.append(off / largest.get(name, max(1.0, sizes[name])))
-    return max(errors)
-
-
-@pytest.mark.parametrize("number", range(len(PROBLEMS)))
-def test_every_step_is_right_to_its_last_digits(number: int) -> None:
-    assert worst(PROBLEMS[number]) < ALLOWED
 
 
 def test_the_published_sinusoidal_table() -> None:

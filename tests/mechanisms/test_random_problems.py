@@ -14,10 +14,11 @@ import attncli
 from attncli.core.errors import InputError
 from attncli.core.mechanisms.compute import compute
 from tests.conftest import DATA
-from tests.mechanisms.table import OF_KINDS, Keys, as_lists, exact, inside, problem_of, rows
+from tests.mechanisms.table import Keys, as_lists, is_array, problem_of, rows
 from tests.oracles import reference
 
 mp = reference.mp
+Numbers = np.ndarray[Any, Any]
 
 PROBLEMS = DATA / "recorded" / "exact_problems.jsonl"
 """Problems of every kind, of ordinary and of extreme size, with the right numbers in 40 digits.
@@ -50,24 +51,53 @@ def with_fixed_scale(keys: Keys) -> Keys:
     return keys | {"scale": mp.nstr(factor, 60, min_fixed=-mp.inf, max_fixed=mp.inf)}
 
 
+def exact(given: Any) -> Numbers:
+    return np.array(reference.exact(given), object)
+
+
 def worked(keys: Keys) -> Keys:
     """Return every step in 50 digits, and what is inside of a step, named as messages name it."""
-    if keys["kind"] in OF_KINDS:
-        return OF_KINDS[keys["kind"]](keys)
-    found = {n: np.array(heads, object) for n, (heads,) in reference.solve(**keys).items()}
+    found = {name: exact(heads) for name, (heads,) in reference.solve(**keys).items()}
+    given = {key: exact(part) for key, part in keys.items() if is_array(part)}
     of_keys = "memory" if keys["kind"] == "cross" else "X"
     for key, source in (("W_q", "X"), ("W_k", of_keys), ("W_v", of_keys)):
         if key in keys:
-            found[f"{source} {key}"] = exact(keys[source]) @ exact(keys[key])
-    for h, q in enumerate(found.get("Q", ())):
-        found |= inside(q, found["K"][h * len(found["K"]) // len(found["Q"])], keys["score"])
+            found[f"{source} {key}"] = given[source] @ given[key]
+    if keys["kind"] == "pooling" and "W" in keys:
+        found["X Wᵀ"] = given["X"] @ given["W"].T
+    for t, word in enumerate(given["X"]) if keys["kind"] == "recurrent" else ():
+        context = found[f"c_{t}"][0, 0] if t else 0 * given["A"][:, 0]
+        found[f"A [x_{t + 1}; c_{t}]"] = given["A"] @ np.concatenate([word, context])
+    for q, k in compared(keys, given, found):
+        found |= inside(q, k, keys["score"])
     last = "concat" if "concat" in found else "context"
     if "W_o" in keys:
-        found[f"{last} W_o"] = found[last][0] @ exact(keys["W_o"])
+        found[f"{last} W_o"] = found[last][0] @ given["W_o"]
     if "W_c" in keys:
-        joined = np.concatenate([found["output"][0], exact(keys["X"])], 1)
-        found["[output; X] W_cᵀ"] = joined @ exact(keys["W_c"]).T
+        joined = np.concatenate([found["output"][0], given["X"]], 1)
+        found["[output; X] W_cᵀ"] = joined @ given["W_c"].T
     return found
+
+
+def compared(keys: Keys, given: Keys, found: Keys) -> list[tuple[Numbers, Numbers]]:
+    """Return the queries and the keys of which scores are made, of each head."""
+    if keys["kind"] == "co_attention":
+        return [(given["X"], given["memory"])]
+    if keys["kind"] == "pooling":
+        return [(given["u"].reshape(1, -1), found["hidden"][0] if "W" in keys else given["X"])]
+    q, k = (found.get(name, []) for name in "QK")
+    return [(rows, k[h * len(k) // len(q)]) for h, rows in enumerate(q)]
+
+
+def inside(q: Numbers, k: Numbers, score: Keys) -> Keys:
+    """Return the products inside of scores, named as messages name them."""
+    parts = {key: exact(part) for key, part in score.items() if is_array(part)}
+    if score["name"] == "general":
+        return {"Q W": q @ parts["W"]}
+    if score["name"] == "concat":
+        pairs = np.array([[*a, *b] for a in q for b in k])
+        return {"[q; k] Wᵀ": pairs @ parts["W"].T}
+    return {"Q Wᵀ": q @ parts["W"].T, "K Uᵀ": k @ parts["U"].T} if "U" in parts else {}
 
 
 def reasons_to_refuse(keys: Keys, dtype: str) -> set[str]:
@@ -159,6 +189,7 @@ def scaled_by_powers_of_two(of_q: int, of_k: int, score: Any) -> attncli.Trace:
 def test_gradients_of_a_cosine_are_smaller_where_vectors_are_longer(exponent: int) -> None:
     """The cosine ignores lengths, so 2^n X has 2^−n of the derivative."""
     plain, long = (scaled_by_powers_of_two(n, 0, "cosine") for n in (0, exponent))
+    np.testing.assert_array_equal(long["scores"].array, plain["scores"].array)
     np.testing.assert_array_equal(np.ldexp(long["d_Q"].array, exponent), plain["d_Q"].array)
     np.testing.assert_array_equal(long["d_K"].array, plain["d_K"].array)
     assert plain["d_Q"].array.all()

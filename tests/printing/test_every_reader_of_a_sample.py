@@ -389,25 +389,23 @@ def test_a_region_is_that_of_the_whole(trace: attncli.Trace) -> None:
 # Problems that are hard for a reader.
 
 HARD = {row["name"]: row["keys"] for row in table("hard_problems", "problems")}
-FLOAT32 = {"X": np.array([[1.1, 2], [3, 4]], np.float32), "tokens": ["the", "the"]}
+FLOAT32: dict[str, Any] = {
+    "X": np.array([[1.1, 2], [3, 4]], np.float32),
+    "tokens": ["the", "the"],
+    "positions": "rope",
+}
 
 
 @pytest.mark.parametrize("keys", [*HARD.values(), FLOAT32], ids=[*HARD, "float32"])
-def test_hard_problems_are_explained_truly(
+def test_explanations_and_programs_of_hard_problems_are_true(
     keys: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = attncli.compute(attncli.Problem(**keys))
+    exact = trace.unrounded or trace
     for large, decimals in ((0, 1), (0, 9), (10**6, 4)):
         monkeypatch.setattr(terms, "LARGE", large)
-        assert_explained_truly(trace.unrounded or trace, decimals)
-
-
-@pytest.mark.parametrize(
-    "keys", [*HARD.values(), FLOAT32 | {"positions": "rope"}], ids=[*HARD, "float32"]
-)
-def test_the_numpy_program_gives_every_step_of_hard_problems(keys: dict[str, Any]) -> None:
-    trace = attncli.compute(attncli.Problem(**keys))
-    assert_same_steps(trace.unrounded or trace, run(attncli.render(trace, "numpy")))
+        assert_explained_truly(exact, decimals)
+    assert_same_steps(exact, run(attncli.render(trace, "numpy")))
 
 
 @pytest.mark.parametrize("keys", HARD.values(), ids=HARD)

@@ -82,11 +82,6 @@ def test_an_explanation_has_parts_and_the_cells_that_it_is_made_of() -> None:
     assert explanation.sources[:2] == (attncli.Source("Q", (1, 0)), attncli.Source("K", (0, 0)))
 
 
-def test_what_is_blank_has_no_explanation() -> None:
-    with pytest.raises(attncli.InputError, match="blank"):
-        explain(sample("recurrent"), "weights[1, 4]")
-
-
 def test_one_number_of_many_needs_no_more_than_its_row() -> None:
     """(400 × 64) · (64 × 400) would be ten million products; the row's 64 take no time."""
     x = np.arange(400 * 64).reshape(400, 64) % 7 - 3

@@ -118,16 +118,6 @@ def test_each_file_is_what_the_problem_or_the_student_alone_gives(
     assert (tmp_path / "Bo.html").read_text() == alone
 
 
-@pytest.mark.usefixtures("small_pool")
-def test_the_missing_folders_of_variants_are_made(attn: Attn, tmp_path: Path) -> None:
-    result = attn("vary", ANSWERED, "-o", "missing/v/", cwd=tmp_path)
-    said = "wrote missing/v/01.yaml; next: attn worksheet missing/v/ -f html -o pages/\n"
-    assert result.err == said
-    assert (tmp_path / "missing/v/01.yaml").exists()
-    assert attn("vary", GOOD, "--key", "-o", "other/inner/file.yaml", cwd=tmp_path).status == 0
-    assert (tmp_path / "other/inner/file.yaml").exists()
-
-
 @cases("files_out", "names_of_files_are_safe", ids=ascii)
 def test_names_of_files_are_safe(title: str, name: str, attn: Attn, tmp_path: Path) -> None:
     problem = json.dumps({"title": title, "X": [[1]]})

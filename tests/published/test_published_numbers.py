@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import attncli
-from tests.conftest import table, tables
-from tests.oracles import reference
+from tests.conftest import tables
 from tests.oracles import transformer as oracle
 
 BLOCKS = tables("published_blocks")
@@ -64,38 +63,3 @@ def test_published_numbers_come_out(name: str) -> None:
 @pytest.mark.parametrize("name", BLOCKS)
 def test_published_blocks_come_out_of_plain_loops_too(name: str) -> None:
     assert not differences(BLOCKS[name], oracle.solve(BLOCKS[name]["keys"], oracle.FLOATS))
-
-
-GOOD = [[1, 3, 2], [1, 1, 3], [1, 2, 1]]
-
-
-def test_identity_projections_give_softmax_of_scaled_similarities() -> None:
-    """With W = identity the general formula is softmax(X Xᵀ / √d_k) X."""
-    one = np.eye(3)
-    projected = attncli.compute(attncli.Problem(X=GOOD, W_q=one, W_k=one, W_v=one))
-    plain = attncli.compute(attncli.Problem(X=GOOD, score="dot", scale="1/sqrt(d_k)"))
-    assert list(projected.steps) == list(plain.steps)
-    for step in plain:
-        np.testing.assert_array_equal(projected[step.name].value, step.value)
-    x = reference.exact(GOOD)
-    for i, row in enumerate(reference.product(x, reference.transpose(x))):
-        weights = reference.softmax([s / reference.mp.sqrt(3) for s in row], 1)
-        mixed = reference.product([weights], x)[0]
-        np.testing.assert_allclose(plain.output[i], reference.floats(mixed), rtol=1e-14)
-
-
-@pytest.mark.parametrize("score", ["dot", "scaled_dot"])
-def test_columns_are_rows_transposed_in_every_step(score: str) -> None:
-    keys = table("published_numbers", "self-attention in integers")["keys"] | {"score": score}
-    turned: dict[str, Any] = {
-        key: np.transpose(value) if key in ("X", "W_q", "W_k", "W_v") else value
-        for key, value in keys.items()
-    }
-    rows = attncli.compute(attncli.Problem(**keys))
-    columns = attncli.compute(attncli.Problem(**turned, tokens_as="columns"))
-    assert list(rows.steps) == list(columns.steps)
-    for step in rows:
-        other = columns[step.name]
-        assert other.axes == step.axes[::-1]
-        assert dict(other.labels) == dict(step.labels)
-        np.testing.assert_allclose(other.value.T, step.value, rtol=1e-15)
