@@ -6,7 +6,6 @@ It needs torch, and nothing of the package. The kernel is that of the processor,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -23,32 +22,30 @@ CASES = (
 def case(seed: int, n: int, m: int, heads: int, kv_heads: int, size: int, mask: str) -> Any:
     """Return the keys of a problem, the output (head, row, column), and derivatives of its sum."""
     torch.manual_seed(seed)
-    shapes = ((heads, n), (kv_heads, m), (kv_heads, m))
-    parts = [torch.randn(1, *one, size, dtype=torch.float64) * 1.5 for one in shapes]
-    q, k, v = (one.requires_grad_() for one in parts)
+    shapes = {"Q": (heads, n), "K": (kv_heads, m), "V": (kv_heads, m)}
+    parts = {
+        name: (torch.randn(1, *shape, size, dtype=torch.float64) * 1.5).requires_grad_()
+        for name, shape in shapes.items()
+    }
     upstream = torch.randn(1, heads, n, size, dtype=torch.float64)
     keep = (torch.rand(n, m) < 0.7) | (torch.arange(m) == 0) if mask == "matrix" else None
-    repeated = [one.repeat_interleave(heads // kv_heads, 1) for one in (k, v)]
+    repeated = [parts[name].repeat_interleave(heads // kv_heads, 1) for name in "KV"]
     with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
         output = scaled_dot_product_attention(
-            q, *repeated, attn_mask=keep, is_causal=mask == "causal"
+            parts["Q"], *repeated, attn_mask=keep, is_causal=mask == "causal"
         )
         output.backward(upstream)
-    keys: dict[str, Any] = {
-        name: one[0].tolist() if heads > 1 else one[0, 0].tolist()
-        for name, one in zip("QKV", (q.detach(), k.detach(), v.detach()), strict=True)
-    }
+    keys: dict[str, Any] = {x: part[0] if heads > 1 else part[0, 0] for x, part in parts.items()}
     keys |= {"heads": heads, "kv_heads": kv_heads} if heads > 1 else {}
-    keys |= {"mask": "causal"} if mask == "causal" else {}
-    keys |= {"mask": keep.int().tolist()} if keep is not None else {}
-    derivatives = {f"d_{n}": one.grad[0].tolist() for n, one in zip("QKV", (q, k, v), strict=True)}
-    upstream = upstream[0].transpose(0, 1).reshape(n, -1)  # heads side by side
-    found = output.detach()[0].tolist()
-    return {"problem": keys, "output": found, "gradient": upstream.tolist(), **derivatives}
+    if mask:
+        keys["mask"] = "causal" if keep is None else keep.int()
+    gradient = upstream[0].transpose(0, 1).reshape(n, -1)  # heads side by side
+    derivatives = {f"d_{name}": part.grad[0] for name, part in parts.items()}
+    return {"problem": keys, "output": output[0], "gradient": gradient, **derivatives}
 
 
-def cases() -> Iterator[Any]:
-    return (case(seed, *about) for seed, about in enumerate(CASES))
+def cases() -> list[Any]:
+    return [case(seed, *about) for seed, about in enumerate(CASES)]
 
 
-RECORDED = {"flash_attention": cases}
+RECORDED = {"recorded/flash_attention.jsonl": cases}

@@ -47,18 +47,16 @@ def cases() -> list[dict[str, Any]]:
     for seed, (written, function) in enumerate((MASKS | BIASES).items()):
         torch.manual_seed(seed)
         q, k, v = torch.randn(3, 1, HEADS, TOKENS, SIZE, dtype=torch.float64)
-        keys: dict[str, Any] = {
-            name: x[0].tolist() for name, x in zip("QKV", (q, k, v), strict=True)
-        }
-        keys |= {"heads": HEADS} | ({"document": DOCUMENT} if "document" in written else {})
+        keys: dict[str, Any] = {"Q": q[0], "K": k[0], "V": v[0], "heads": HEADS}
+        keys |= {"document": DOCUMENT} if "document" in written else {}
         if written in MASKS:
             mask = create_block_mask(function, 1, HEADS, TOKENS, TOKENS, device="cpu")
             output, keys["mask"] = flex_attention(q, k, v, block_mask=mask), {"when": written}
         else:
             output, keys["bias"] = flex_attention(q, k, v, score_mod=function), written
         rows = output[0].transpose(0, 1).reshape(TOKENS, -1)
-        found.append({"problem": keys, "output": rows.tolist()})
+        found.append({"problem": keys, "output": rows})
     return found
 
 
-RECORDED = {"flex_attention": cases}
+RECORDED = {"recorded/flex_attention.jsonl": cases}

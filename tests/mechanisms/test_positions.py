@@ -16,7 +16,7 @@ from tests.mechanisms.table import Keys, computed, recorded, solve
 ALLOWED = 1e-12
 PROBLEMS = recorded("position_problems")
 DUMPS = json.loads((DATA / "dumps" / "rope_scaling.json").read_text("utf-8"))
-"""Numbers of transformers in float64, from `python -m benchmarks.libraries.rope_scaling`."""
+"""Numbers of transformers in float64, from `python -m benchmarks.libraries rope_scaling`."""
 
 
 def worst(keys: Keys) -> float:
