@@ -1,8 +1,9 @@
 """Right answers in files that went wrong on the way, for tests/checking/test_damaged_answers.py.
 
-`python -m benchmarks.surveys odd_answers --record` makes some of several samples and formats anew.
-A file is `readable`, so that its numbers are right whoever reads it with care; or some of its steps
-are `damaged`; or nothing can be said of it, as its bytes were lost.
+`python -m benchmarks.surveys odd_answers --record` makes some of several samples and formats anew,
+and `benchmarks/fuzzing.py` thousands. A file is `readable`, so that its numbers are right whoever
+reads it with care; or some of its steps are `damaged`; or nothing can be said of it, as its bytes
+were lost.
 """
 
 from __future__ import annotations
@@ -45,6 +46,16 @@ def nested(levels: int) -> Any:
     return [nested(levels - 1)] if levels else 1
 
 
+DAMAGES: tuple[Callable[[Any, random.Random], Any], ...] = (
+    lambda rows, rng: rng.choice(VALUES),
+    with_odd_cell,
+    lambda rows, rng: nested(rng.choice([3, 10, 70])),
+    lambda rows, rng: rows[::-1],
+    lambda rows, rng: rows[: rng.randrange(3)],
+)
+"""What becomes of the rows of a matrix."""
+
+
 def damaged(values: Values, rng: random.Random) -> tuple[Values, list[str]]:
     """Return answers of which some steps are damaged, and which."""
     values = dict(values)
@@ -52,17 +63,10 @@ def damaged(values: Values, rng: random.Random) -> tuple[Values, list[str]]:
     for _ in range(rng.randint(1, 3)):
         key = rng.choice(list(values))
         rows = values[key] if isinstance(values[key], list) else [values[key]]
-        ways: list[Callable[[], Any]] = [
-            lambda: rng.choice(VALUES),
-            lambda rows=rows: with_odd_cell(rows, rng),  # type: ignore[misc]
-            lambda: nested(rng.choice([3, 10, 70])),
-            lambda rows=rows: rows[::-1],  # type: ignore[misc]
-            lambda rows=rows: rows[: rng.randrange(3)],  # type: ignore[misc]
-        ]
         if rng.random() < 0.2:  # what follows an odd name may be taken for any step
             key = rng.choice(KEYS)
             touched += values
-        values[key] = rng.choice(ways)()
+        values[key] = rng.choice(DAMAGES)(rows, rng)
         touched.append(key)
     return values, touched
 
@@ -121,14 +125,18 @@ WRITERS: dict[str, Callable[[Values], bytes]] = {
 }
 
 
+def right_answers(trace: attncli.Trace, decimals: int) -> Values:
+    return {step.name: np.round(step.value, decimals).tolist() for step in trace}
+
+
 def odd_files() -> Iterator[dict[str, Any]]:
     """Yield files of right answers, of which something is odd, with what is true of them."""
     for name in PROBLEMS:
         trace = attncli.compute(attncli.load(SAMPLES / name))
-        exact = {step.name: step.value.tolist() for step in trace}
-        rounded = {step.name: np.round(step.value, 3).tolist() for step in trace}
         for form, write in WRITERS.items():
-            rng, values = random.Random(f"{name} {form}"), exact if form == "npz" else rounded
+            rng, values = random.Random(f"{name} {form}"), right_answers(trace, 3)
+            if form == "npz":
+                values = {step.name: step.value.tolist() for step in trace}
             own = b"".join(FORMATS[form].traces([trace], Selection(only=("sum*", "weights*"))))
             file = {"sample": name, "suffix": form, "damaged": []}
             for data in (write(values), own):
