@@ -97,11 +97,11 @@ def mutants_of(path: Path) -> list[Mutant]:
     for line in data.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     statements: list[ast.stmt] = []
-    for node in ast.parse(data).body:
-        if isinstance(node, ast.ClassDef | ast.FunctionDef):
-            statements += node.body
-        elif isinstance(node, ast.Assign):
-            statements.append(node)
+    for top in ast.parse(data).body:
+        if isinstance(top, ast.ClassDef | ast.FunctionDef):
+            statements += top.body
+        elif isinstance(top, ast.Assign):
+            statements.append(top)
     for node in dict.fromkeys(part for statement in statements for part in ast.walk(statement)):
         for other in changed(node):
             assert isinstance(node, ast.expr)
