@@ -4,7 +4,8 @@
 
 The commands of a part run in turn, round after round; ratios are to the first one, and a bound is
 the largest ratio that a command should have. Time of the processors stands beside that of the
-wall, as others may share the machine; memory is the peak of the largest process.
+wall, as others may share the machine; memory is the peak of the largest process. Parts beside
+PyTorch need it here, or in the interpreter that `--peers` names.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,9 @@ Keys = dict[str, Any]
 Draw = np.random.Generator
 
 PYTHON = shlex.quote(sys.executable)
+PYTORCH = "PYTORCH"
+"""Stands in a command line for the interpreter that has PyTorch."""
+
 PLAIN = f"{PYTHON} {ROOT / 'benchmarks' / 'plain.py'}"
 GOOD = ROOT / "sample_inputs" / "i_am_good.yaml"
 
@@ -41,6 +47,9 @@ BOUNDS = {
     "attn compute small.json -f html": 3.0,
     "attn compute small.json -f html --live": 8.0,
     "attn compute wide.json -f html": 7.0,
+    "attn compute 4096x8.npz --only output -o out.npz": 0.37,
+    "attn compute 16384x8.npz --only output -o out.npz": 0.8,
+    "attn compute gpt2.npz --only output -o out.npz": 0.8,
 }
 """The largest share of the time of the first command of a part that some should take."""
 
@@ -244,14 +253,52 @@ def layers(folder: Path, less: int) -> list[str]:
     return [*outputs, f"sh -c {shlex.quote(first)}", *checks]
 
 
+def beside_torch(folder: Path, name: str, keys: Keys) -> list[str]:
+    np.savez(folder / f"{name}.npz", **keys)
+    script = ROOT / "benchmarks" / "plain_torch.py"
+    plain = f"{PYTORCH} {script} {name}.npz plain.npz"
+    return [plain, f"attn compute {name}.npz --only output -o out.npz"]
+
+
+def attention_alone(folder: Path, less: int, tokens: int, heads: int) -> list[str]:
+    """Q, K and V in float64 with 64 features in a head, from NPZ to NPZ."""
+    draw, shape = np.random.default_rng(0), (tokens // less, 64)
+    keys: Keys = {"heads": heads} if heads > 1 else {}
+    keys |= {side: draw.normal(size=(heads, *shape) if heads > 1 else shape) for side in "QKV"}
+    return beside_torch(folder, f"{tokens}x{heads}", keys)
+
+
+def gpt2(folder: Path, less: int) -> list[str]:
+    """12 layers of GPT-2 in float32, 324 MB, from NPZ to NPZ."""
+    draw, n, d, inner = np.random.default_rng(0), 512, 768, 3072
+    shapes: dict[str, tuple[int, ...]] = {"W_1": (d, inner), "b_1": (inner,), "W_2": (inner, d)}
+    shapes |= {f"W_{letter}": (d, d) for letter in "qkvo"}
+    shapes |= {f"b_{letter}": (d,) for letter in "qkvo2"}
+    shapes |= {f"{word}_{half}": (d,) for word in ("gain", "shift") for half in (1, 2)}
+    keys: Keys = {
+        f"layers.{number}.{key}": draw.normal(size=shape, scale=0.02).astype("f4")
+        for number in range(1, 12 // min(less, 6) + 1)
+        for key, shape in shapes.items()
+    }
+    keys |= {"kind": "transformer", "activation": "gelu_tanh", "norm": "layer", "place": "pre"}
+    keys |= {"heads": 12, "mask": "causal", "X": draw.normal(size=(n, d)).astype("f4")}
+    return beside_torch(folder, "gpt2", keys)
+
+
+SIZES = (*((1024 * 2**i, 1) for i in range(6)), (4096, 8), (8192, 8), (16384, 8))
+"""Tokens and heads of attention alone."""
+
 PARTS: dict[str, Callable[[Path, int], list[str]]] = {
     part.__name__: part
-    for part in (*(startup, streams, classes, blocks, jobs, pages, gradients, read, write, layers),)
+    for part in (startup, streams, classes, blocks, jobs, pages, gradients, read, write, layers)
 }
+PARTS |= {f"{n}x{heads}": partial(attention_alone, tokens=n, heads=heads) for n, heads in SIZES}
+PARTS["gpt2"] = gpt2
 
 
-def words_of(line: str) -> list[str]:
+def words_of(line: str, peers: str) -> list[str]:
     """Return the words of a command line, in which `attn` is the package of a checkout."""
+    line = line.replace(PYTORCH, shlex.quote(peers))
     if line.startswith("sh -c"):
         return shlex.split(line.replace("attn ", f"{shlex.join(ATTN)} "))
     words = shlex.split(line)
@@ -265,11 +312,17 @@ def main() -> None:
     parser.add_argument("--against", nargs="*", default=[], help="folders of other checkouts")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="a tenth of each size, one round")
+    parser.add_argument("--peers", default=sys.executable, help="an interpreter with PyTorch")
     asked = parser.parse_args()
+    peers = str(Path(asked.peers).absolute())
+    imports = subprocess.run([peers, "-c", "import torch"], capture_output=True, check=False)
     rounds = 1 if asked.quick else asked.rounds
     for name in asked.parts or PARTS:
         with tempfile.TemporaryDirectory() as folder:
-            lines = PARTS[name](Path(folder), 10 if asked.quick else 1)
+            part = PARTS[name]
+            lines = part(Path(folder), 10 if asked.quick else 1)
+            if imports.returncode:
+                lines = [line for line in lines if not line.startswith(PYTORCH)]
             commands: dict[str, Command] = {}
             bounds: dict[str, float] = {}
             for place in (ROOT, *map(Path, asked.against)):
@@ -277,9 +330,10 @@ def main() -> None:
                     if place == ROOT or "attn" in line:
                         told = line.replace(str(ROOT), ".").replace(sys.executable, "python")
                         title = told if place == ROOT else f"{place.name}: {told}"
-                        commands[title] = Command(words_of(line), place, (0, 1))
-                        bounds |= {title: BOUNDS[line]} if line in BOUNDS else {}
-            about = (PARTS[name].__doc__ or "").rstrip(".")
+                        commands[title] = Command(words_of(line, peers), place, (0, 1))
+                        if line in BOUNDS and line != lines[0]:
+                            bounds[title] = BOUNDS[line]
+            about = (getattr(part, "func", part).__doc__ or "").rstrip(".")
             print(f"\n{name}: {about}; medians of {rounds} rounds in turn")
             print_ratios(in_turn(commands, rounds, folder), bounds)
 

@@ -2,15 +2,13 @@
 
 Run `python -m benchmarks.engine` in an environment where attncli is installed; `--quick` takes
 small sizes and few rounds. PyTorch and ONNX Runtime are peers where they can be imported, as with
-the extra `peers`: here, or by the interpreter that `--peers` names. Three parts:
+the extra `peers`: here, or by the interpreter that `--peers` names. By length, heads, mask and type
+are measured:
 
 - the engine alone: `attncli.compute(problem, only=("output",))`, a plain `softmax(Q Kᵀ / √d) V` of
   NumPy, head by head, PyTorch's `scaled_dot_product_attention`, and ONNX Runtime's `Attention`
-  (in float64 its products and softmax, as `Attention` there has the digits of float32), by length,
-  heads, mask and type;
-- its floor: the two matrix products of each tile alone, and the exponentials alone;
-- whole processes from NPZ to NPZ, their time, and the most memory that they had, by length, and of
-  12 layers of GPT-2; with `--processes` only these. Checkouts that are named run beside this one.
+  (in float64 its products and softmax, as `Attention` there has the digits of float32);
+- its floor: the two matrix products of each tile alone, and the exponentials alone.
 
 Each engine runs in a process of its own, with as many threads as there are processors, and they
 take turns, round after round; a ratio is that of the medians. Beside the times stand how far the
@@ -40,52 +38,12 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from benchmarks.in_turn import ATTN, Command, in_turn, print_ratios
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # as the package is where it stands
 
 D = 64
 PIPES: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
 Case = dict[str, Any]
 Arrays = tuple[Any, Any, Any]
-
-TORCH_SCRIPT = """
-import sys, numpy as np, torch
-from torch.nn.functional import scaled_dot_product_attention as attention
-arrays = np.load(sys.argv[1])
-q, k, v = (torch.from_numpy(np.atleast_3d(arrays[name]).reshape(-1, *arrays[name].shape[-2:]))
-           for name in "QKV")
-with torch.no_grad():
-    output = attention(q[None], k[None], v[None])[0]
-np.savez(sys.argv[2], output=output.transpose(0, 1).reshape(q.shape[1], -1).numpy())
-"""
-
-TORCH_LAYERS = """
-import sys, numpy as np, torch
-from torch.nn import functional as F
-arrays = np.load(sys.argv[1])
-x = torch.from_numpy(arrays["X"])
-count = max(int(key.split(".")[1]) for key in arrays if key.startswith("layers."))
-with torch.no_grad():
-    for number in range(1, count + 1):
-        start = f"layers.{number}."
-        w = {key[len(start):]: torch.from_numpy(arrays[key])
-             for key in arrays if key.startswith(start)}
-        y = F.layer_norm(x, x.shape[-1:], w["gain_1"], w["shift_1"])
-        q, k, v = ((y @ w["W_" + s] + w["b_" + s]).view(len(x), 12, -1).transpose(0, 1)[None]
-                   for s in "qkv")
-        z = F.scaled_dot_product_attention(q, k, v, is_causal=True)[0]
-        x = x + z.transpose(0, 1).reshape(len(x), -1) @ w["W_o"] + w["b_o"]
-        y = F.layer_norm(x, x.shape[-1:], w["gain_2"], w["shift_2"])
-        hidden = F.gelu(y @ w["W_1"] + w["b_1"], approximate="tanh")
-        x = x + hidden @ w["W_2"] + w["b_2"]
-np.savez(sys.argv[2], output=x.numpy())
-"""
-
-BOUNDS = {(4096, 8): 0.37, (16384, 8): 0.8}
-"""The largest share of PyTorch's time that some tokens and heads should take."""
-
-BOUND_OF_LAYERS = 0.8
-"""The same for the layers of GPT-2."""
 
 
 def arrays_of(case: Case) -> Arrays:
@@ -236,10 +194,10 @@ def measured(
     """
     seconds: dict[str, list[float]] = {name: [] for name in pythons}
     with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
-        words = ["--serve", json.dumps(case | {"folder": folder})]
+        asked = json.dumps(case | {"folder": folder})
         engines = {
             name: running.enter_context(
-                subprocess.Popen([python, __file__, *words, name], text=True, **PIPES)
+                subprocess.Popen([python, __file__, "--serve", name, asked], text=True, **PIPES)
             )
             for name, python in pythons.items()
         }
@@ -282,64 +240,6 @@ def engines(sizes: list[int], heads: list[int], peers: dict[str, str], rounds: i
     print("\n".join(slower) or "nowhere")
 
 
-def attention_file(path: Path, n: int, heads: int) -> None:
-    """Write Q, K and V in float64 as a problem."""
-    q, k, v = arrays_of({"n": n, "heads": heads, "dtype": "float64"})
-    if heads > 1:
-        np.savez(path, Q=q, K=k, V=v, heads=heads)
-    else:
-        np.savez(path, Q=q[0], K=k[0], V=v[0])
-
-
-def layers_file(path: Path, count: int) -> float:
-    """Write layers of GPT-2, each with weights of its own; return the megabytes of these."""
-    draw, n, d, inner = np.random.default_rng(0), 512, 768, 3072
-    shapes: dict[str, tuple[int, ...]] = {"W_1": (d, inner), "b_1": (inner,), "W_2": (inner, d)}
-    shapes |= {f"W_{letter}": (d, d) for letter in "qkvo"}
-    shapes |= {f"b_{letter}": (d,) for letter in "qkvo2"}
-    shapes |= {f"{word}_{half}": (d,) for word in ("gain", "shift") for half in (1, 2)}
-    arrays: dict[str, Any] = {
-        f"layers.{layer}.{key}": draw.normal(size=shape, scale=0.02).astype("f4")
-        for layer in range(1, count + 1)
-        for key, shape in shapes.items()
-    }
-    about: dict[str, Any] = {"heads": 12, "mask": "causal", "norm": "layer", "place": "pre"}
-    about |= {"kind": "transformer", "activation": "gelu_tanh"}
-    x = draw.normal(size=(n, d)).astype("f4")
-    np.savez(path, X=x, **about, **arrays)
-    return float(sum(array.nbytes for array in arrays.values())) / 2**20
-
-
-def processes(
-    sizes: list[tuple[int, int]],
-    layers: int,
-    peers: dict[str, str],
-    rounds: int,
-    checkouts: list[str],
-) -> None:
-    """Print what whole processes take from NPZ to NPZ, and their shares of what PyTorch takes."""
-    with tempfile.TemporaryDirectory() as folder:
-        path, out = Path(folder) / "problem.npz", str(Path(folder) / "output.npz")
-
-        def compared(title: str, script: str, bound: float | None) -> None:
-            words = (*ATTN, "compute", str(path), "--only=output", "-o", out)
-            commands = {"attn": Command(words)} | {c: Command(words, c) for c in checkouts}
-            if "torch" in peers:
-                torch = Command((peers["torch"], "-c", script, str(path), out))
-                commands = {"PyTorch script": torch, **commands}
-            print(f"\nwhole processes, NPZ to NPZ, {title}: medians of {rounds} rounds")
-            bounds = {"attn": bound} if bound and "torch" in peers else {}
-            print_ratios(in_turn(commands, rounds, folder), bounds)
-
-        for n, heads in sizes:
-            attention_file(path, n, heads)
-            title = f"float64, d = {D}, n = {n:,}, heads: {heads}"
-            compared(title, TORCH_SCRIPT, BOUNDS.get((n, heads)))
-        megabytes = layers_file(path, layers)
-        title = f"{layers} layers of GPT-2 in float32, at most {megabytes + 150:.0f} MB"
-        compared(title, TORCH_LAYERS, BOUND_OF_LAYERS)
-
-
 def peers_of(python: str) -> dict[str, str]:
     """Return the peers that an interpreter can import, with it; a note tells of the others."""
     found = {}
@@ -360,23 +260,15 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes, few rounds")
     parser.add_argument("--peers", default=sys.executable, help="an interpreter that has the peers")
     parser.add_argument("--rounds", type=int, help="how often each is run")
-    parser.add_argument("--processes", action="store_true", help="only whole processes")
-    parser.add_argument("checkouts", nargs="*", help="others, of which processes run, too")
-    parser.add_argument("--serve", help=argparse.SUPPRESS)
+    parser.add_argument("--serve", nargs=2, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.serve:
-        serve(asked.checkouts[0], json.loads(asked.serve))
+        name, case = asked.serve
+        serve(name, json.loads(case))
         return
-    peers = peers_of(asked.peers)
     print(f"{len(os.sched_getaffinity(0))} processors, NumPy {np.__version__}")
-    sizes, lengths, rounds = [2048, 4096], [(1024 * 2**i, 1) for i in range(6)], asked.rounds or 7
-    lengths += [(n, 8) for n in (4096, 8192, 16384)]
-    if asked.quick:
-        sizes, lengths, rounds = [1024], [(1024, 1), (2048, 1), (4096, 1)], asked.rounds or 3
-    if not asked.processes:
-        engines(sizes, [1, 8], peers, rounds)
-    layers = 2 if asked.quick else 12
-    processes(lengths, layers, peers, asked.rounds or 3, asked.checkouts)
+    sizes, rounds = ([1024], 3) if asked.quick else ([2048, 4096], 7)
+    engines(sizes, [1, 8], peers_of(asked.peers), asked.rounds or rounds)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -49,7 +50,7 @@ MODULES = {
     "gpt-oss": ("gpt_oss", "W_q", "q_proj.weight"),
     "keras MultiHeadAttention": ("keras", "W_q", "query_dense.kernel"),
 }
-"""Modules with their recipe, and a matrix of its problem with the weight that holds it."""
+"""Modules in the order of the page: their recipe, a matrix of it, and the weight that has it."""
 
 
 def agrees(output: Any, keys: Keys) -> bool:
@@ -161,8 +162,8 @@ def of_masks(names: Keys) -> dict[str, Words]:
     return dict(zip(titles, (of_torch, of_keras, {MASKED: of_bert}), strict=True))
 
 
-def conventions(names: Keys) -> str:
-    """Return the table of conventions as Markdown."""
+def conventions(names: Keys, modules: list[Any]) -> str:
+    """Return the table of conventions as Markdown, of the modules in the order of `MODULES`."""
     import onnx
 
     of_torch, of_onnx = names["torch"].__version__.partition("+")[0], names["onnxruntime"]
@@ -170,10 +171,9 @@ def conventions(names: Keys) -> str:
     versions += f", Keras {names['keras'].__version__}, onnx {onnx.__version__}"
     lines = [f"Of {versions}, onnxruntime {of_onnx.__version__}:", ""]
     lines += [f"| | {' | '.join(COLUMNS)} |", f"|---{'|---' * len(COLUMNS)}|"]
-    modules = names["models"] | {"multihead": names["attention"], "keras": names["layer"]}
     rows, masks = of_functions(names), of_masks(names)
-    for title, (name, *weight) in MODULES.items():
-        rows[title] = of_problem(modules[name], name, *weight) | masks.get(title, masks[""])
+    for (title, (name, *weight)), module in zip(MODULES.items(), modules, strict=True):
+        rows[title] = of_problem(module, name, *weight) | masks.get(title, masks[""])
     first, last = FUNCTIONS
     for title in sorted(rows, key=["nn.MultiheadAttention", first, *MODULES, last].index):
         lines.append(f"| {title} | {' | '.join(rows[title].get(c, '') for c in COLUMNS)} |")
@@ -182,14 +182,14 @@ def conventions(names: Keys) -> str:
 
 def main() -> None:
     text = PAGE.read_text()
-    names: dict[str, Any] = {"models": {}}
-    DUMPS.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
+    names: dict[str, Any] = {}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        mock.patch.object(attncli, "from_torch", wraps=attncli.from_torch) as reads,
+    ):
         os.chdir(folder)
         for block in re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
             exec(block, names)
-            if "def recipe" in block:
-                keep_modules(names)
         for path in Path(folder).glob("*.npz"):
             (DUMPS / path.name).write_bytes(path.read_bytes())
     for path in problems():
@@ -197,21 +197,10 @@ def main() -> None:
         shown = ", ".join(f"{step} {one:.1e}" for step, one in worst.items())
         print(f"{path.stem}: {shown}")
         assert max(worst.values()) <= bound(path), path.stem
-    table = conventions(names)
+    table = conventions(names, [*(call.args[0] for call in reads.mock_calls), names["layer"]])
     TABLE.write_text(table)
     before, _, rest = text.partition(START)
     PAGE.write_text(before + START + table + END + rest.partition(END)[2])
-
-
-def keep_modules(names: dict[str, Any]) -> None:
-    """Have `recipe` keep each module by the name of its recipe."""
-    plain = names["recipe"]
-
-    def recipe(name: str, model: Any, module: Any) -> None:
-        names["models"][name] = module
-        plain(name, model, module)
-
-    names["recipe"] = recipe
 
 
 if __name__ == "__main__":
