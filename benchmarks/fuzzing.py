@@ -12,7 +12,6 @@ calculating or more than 500 MB is kept in FOLDER; small, it belongs into `tests
 from __future__ import annotations
 
 import argparse
-import copy
 import json
 import random
 import re
@@ -24,7 +23,6 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -115,22 +113,7 @@ def flow(value: Any) -> str:
     return str(value) if is_plain else json.dumps(value)
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the path of every part of nested values."""
-    if isinstance(value, dict | list):
-        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
-            yield (*path, key)
-            yield from places(part, (*path, key))
-
-
-def at(value: Any, path: tuple[Any, ...]) -> Any:
-    """Return the part of nested values at a path."""
-    for key in path:
-        value = value[key]
-    return value
-
-
-def changed(part: Any, rng: random.Random) -> Any:
+def instead(part: Any, rng: random.Random) -> Any:
     """Return what stands in place of a part of a file."""
     match part, rng.randrange(9):
         case [*rows, last], 0 | 1:
@@ -151,44 +134,57 @@ def changed(part: Any, rng: random.Random) -> Any:
             return rng.choice((*ODD, *CELLS))
 
 
-def change(values: dict[str, Any], rng: random.Random) -> None:
-    """Change one part of a file; cells are by far the most, so a third are whole keys."""
-    most = rng.randint(1, 4)
-    *above, key = path = rng.choice([path for path in places(values) if len(path) <= most])
-    part, names = copy.deepcopy(at(values, path)), [*KEYS, *values]
+def with_odd_part(value: Any, rng: random.Random) -> Any:
+    """Return nested values of which one part, on any level, is changed."""
+    if not isinstance(value, dict | list) or not value or rng.random() < 0.3:
+        return instead(value, rng)
+    if isinstance(value, dict):
+        key = rng.choice([*value])
+        return value | {key: with_odd_part(value[key], rng)}
+    at = rng.randrange(len(value))
+    return [*value[:at], with_odd_part(value[at], rng), *value[at + 1 :]]
+
+
+def changed(values: dict[str, Any], rng: random.Random) -> dict[str, Any]:
+    """Return a file with a key less, a key that is odd, or an odd part."""
+    key, other = rng.choice([*values]), rng.choice([*KEYS, *values])
     match rng.randrange(10):
         case 0 if len(values) > 1:
-            del at(values, tuple(above))[key]
+            return {name: value for name, value in values.items() if name != key}
         case 1:
-            values[rng.choice(names)] = part
+            return values | {other: values[key]}
         case 2:
-            values[rng.choice(names)] = changed(part, rng)
+            return values | {other: instead(values[key], rng)}
         case _:
-            at(values, tuple(above))[key] = changed(part, rng)
+            return values | {key: with_odd_part(values[key], rng)}
 
 
-def change_gently(values: dict[str, Any], rng: random.Random) -> None:
-    """Change a few numbers, or take a key from another sample, so that the file may be used."""
+def with_other_numbers(value: Any, rng: random.Random, chance: float) -> Any:
+    if isinstance(value, dict):
+        return {key: with_other_numbers(part, rng, chance) for key, part in value.items()}
+    if isinstance(value, list):
+        return [with_other_numbers(part, rng, chance) for part in value]
+    is_number = re.fullmatch(r"-?[\d./]+", value)
+    return rng.choice(GENTLE) if is_number and rng.random() < chance else value
+
+
+def changed_gently(values: dict[str, Any], rng: random.Random) -> dict[str, Any]:
+    """Return a file with other numbers, or a key of another sample, that may still be used."""
     other = rng.choice([*samples().values()])
-    if rng.random() < 0.6:
-        key = rng.choice([*other])
-        values[key] = copy.deepcopy(other[key])
-        return
-    is_number = re.compile(r"-?[\d./]+").fullmatch
-    numbers = [path for path in places(values) if is_number(str(at(values, path)))]
-    for *above, key in rng.sample(numbers, min(len(numbers), rng.choice((1, 1, 2, 50)))):
-        at(values, tuple(above))[key] = rng.choice(GENTLE)
+    if rng.random() < 0.4:
+        return dict(with_other_numbers(values, rng, 0.2))
+    key = rng.choice([*other])
+    return values | {key: other[key]}
 
 
 def problem_call(rng: random.Random) -> Call:
     """Draw a changed sample, and a command on it."""
-    values = copy.deepcopy(rng.choice([*samples().values()]))
-    change_it = change_gently if rng.random() < 0.6 else change
+    values, is_gentle = rng.choice([*samples().values()]), rng.random() < 0.6
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
-        change_it(values, rng)
+        values = (changed_gently if is_gentle else changed)(values, rng)
     text = "".join(f"{flow(key)}: {flow(value)}\n" for key, value in values.items())
     data = text.encode("utf-8", "surrogatepass")
-    data = lost(data, rng) if change_it is change and rng.random() < 0.2 else data
+    data = lost(data, rng) if not is_gentle and rng.random() < 0.2 else data
     return {"p.yaml": data}, shlex.split(rng.choice(PROBLEM_CALLS))
 
 
