@@ -99,18 +99,19 @@ def of_problem(module: Any, name: str, key: str, weight: str) -> Words:
         found[GROUPED] = "i // g"
     if problem.positions:
         found["RoPE pairs"] = problem.positions["rope"]["pairs"]
+    if "block" in problem.mask:
+        found[MASKED] = "is blocked"
     if "sink" in problem.normalize:
         found["sink"] = "e^sink joins the sum"
     return found
 
 
-def of_functions(names: Keys) -> dict[str, Words]:
-    """Return the conventions of functions of queries, keys and values."""
-    torch = names["torch"]
-    random = np.random.default_rng(3)
+def of_calls(names: Keys) -> dict[str, Words]:
+    """Return the conventions of functions, and what they and Keras make of a mask and `causal`."""
+    torch, layer = names["torch"], names["layer"]
+    random, mask = np.random.default_rng(3), np.array([[True, False, True], [True, True, False]])
     q = random.normal(size=(1, 4, 2, 4)).astype(np.float32)
     k, v = random.normal(size=(2, 1, 2, 3, 4)).astype(np.float32)
-    mask = np.array([[True, False, True], [True, True, False]])
     given = {"Q": q, "K": k, "V": v}
 
     def of_torch(**options: Any) -> Any:
@@ -118,48 +119,39 @@ def of_functions(names: Keys) -> dict[str, Words]:
         function = torch.nn.functional.scaled_dot_product_attention
         return function(*tensors, enable_gqa=True, **options).numpy()
 
-    def of_onnx(inputs: dict[str, Any], **options: Any) -> Any:
-        return names["onnx_attention"](given | inputs, **options)
-
-    several = (
-        (of_torch(), of_torch(attn_mask=torch.from_numpy(mask)), of_torch(is_causal=True)),
-        (of_onnx({}), of_onnx({"mask": mask}), of_onnx({}, is_causal=1)),
-    )
-    found = {}
-    for name, (plain, masked, causal) in zip(FUNCTIONS, several, strict=True):
-        assert agrees(plain, given), name
-        words = {"scale": "1/√d_k", GROUPED: "i // g", MASKED: of_mask(masked, given, mask)}
-        found[name] = words | {ALIGNED: of_causal(causal, given)}
-    return found
-
-
-def of_masks(names: Keys) -> dict[str, Words]:
-    """Return what modules make of boolean masks, and of a causal one; "" are transformers'."""
-    torch = names["torch"]
-    mask = np.array([[True, False, True], [True, True, False], [False, True, True]])
-    problem, layer = attncli.load(DUMPS / "multihead.npz"), names["layer"]
-    keys = {key: getattr(problem, key) for key in problem.given if key not in ("mask", "answers")}
-    x = torch.tensor(keys["X"])
-    output, _ = names["attention"](x, x, x, attn_mask=torch.from_numpy(mask))
-    of_torch = {MASKED: of_mask(output.detach(), keys, mask)}
-
+    onnx = names["onnx_attention"]
+    assert agrees(of_torch(), given)
+    assert agrees(onnx(given), given)
     problem = attncli.load(DUMPS / "keras.npz")
     keys = {key: getattr(problem, key) for key in problem.given if key != "mask"}
     x, first = keys["X"], keys["X"][:, :2]
-    masked = layer(x, x, attention_mask=mask[None]).detach()
+    keys |= {"kind": "cross", "X": first, "memory": x}
+    masked = layer(first, x, attention_mask=mask[None]).detach()
     causal = layer(first, x, use_causal_mask=True).detach()
-    crossed = {**keys, "kind": "cross", "X": first, "memory": x}
-    of_keras = {MASKED: of_mask(masked, keys, mask), ALIGNED: of_causal(causal, crossed)}
+    outputs = (
+        (given, of_torch(attn_mask=torch.from_numpy(mask)), of_torch(is_causal=True)),
+        (given, onnx(given | {"mask": mask}), onnx(given, is_causal=1)),
+        (keys, masked, causal),
+    )
+    words = [
+        {MASKED: of_mask(masked, keys, mask), ALIGNED: of_causal(causal, keys)}
+        for keys, masked, causal in outputs
+    ]
+    grouped = {"scale": "1/√d_k", GROUPED: "i // g"}
+    found = {name: grouped | word for name, word in zip(FUNCTIONS, words, strict=False)}
+    return found | {"keras MultiHeadAttention": words[-1]}
 
+
+def of_padding(names: Keys) -> str:
+    """Return what 1 means in the mask that a model of transformers is given."""
+    torch, library = names["torch"], names["transformers"]
     sizes = {"vocab_size": 8, "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1}
     about = {"num_attention_heads": 2, "attn_implementation": "eager", "output_attentions": True}
-    model = names["transformers"].BertModel(names["transformers"].BertConfig(**sizes, **about))
+    model = library.BertModel(library.BertConfig(**sizes, **about)).eval()
     with torch.no_grad():
         given = torch.tensor([[1, 2, 3]]), torch.tensor([[1, 1, 0]])
-        weights = model.eval()(*given).attentions[0]
-    of_bert = "may attend" if float(weights[..., 2].max()) == 0 else "is blocked"
-    titles = ("nn.MultiheadAttention", "keras MultiHeadAttention", "")
-    return dict(zip(titles, (of_torch, of_keras, {MASKED: of_bert}), strict=True))
+        weights = model(*given).attentions[0]
+    return "may attend" if float(weights[..., 2].max()) == 0 else "is blocked"
 
 
 def conventions(names: Keys, modules: list[Any]) -> str:
@@ -171,9 +163,9 @@ def conventions(names: Keys, modules: list[Any]) -> str:
     versions += f", Keras {names['keras'].__version__}, onnx {onnx.__version__}"
     lines = [f"Of {versions}, onnxruntime {of_onnx.__version__}:", ""]
     lines += [f"| | {' | '.join(COLUMNS)} |", f"|---{'|---' * len(COLUMNS)}|"]
-    rows, masks = of_functions(names), of_masks(names)
+    rows, padding = of_calls(names), {MASKED: of_padding(names)}
     for (title, (name, *weight)), module in zip(MODULES.items(), modules, strict=True):
-        rows[title] = of_problem(module, name, *weight) | masks.get(title, masks[""])
+        rows[title] = padding | of_problem(module, name, *weight) | rows.get(title, {})
     first, last = FUNCTIONS
     for title in sorted(rows, key=["nn.MultiheadAttention", first, *MODULES, last].index):
         lines.append(f"| {title} | {' | '.join(rows[title].get(c, '') for c in COLUMNS)} |")
