@@ -13,8 +13,8 @@ import numpy as np
 
 DATA = Path(__file__).parents[2] / "tests" / "data"
 NAMES = (
-    *("attentions", "blocks", "conventions", "counts", "encoders", "flash_attention"),
-    *("flex_attention", "linear_attention", "rope_scaling"),
+    *("attentions", "blocks", "conventions", "counts", "encoders", "kernels"),
+    *("linear_attention", "rope_scaling"),
 )
 
 
