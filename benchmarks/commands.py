@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -24,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import attncli
-from benchmarks.in_turn import ATTN, ROOT, Command, in_turn, print_ratios
+from benchmarks.in_turn import ATTN, ROOT, Command, has, in_turn, print_ratios
 from benchmarks.plain import attention
 
 Keys = dict[str, Any]
@@ -315,13 +314,13 @@ def main() -> None:
     parser.add_argument("--peers", default=sys.executable, help="an interpreter with PyTorch")
     asked = parser.parse_args()
     peers = str(Path(asked.peers).absolute())
-    imports = subprocess.run([peers, "-c", "import torch"], capture_output=True, check=False)
+    has_torch = has(peers, "torch")
     rounds = 1 if asked.quick else asked.rounds
     for name in asked.parts or PARTS:
         with tempfile.TemporaryDirectory() as folder:
             part = PARTS[name]
             lines = part(Path(folder), 10 if asked.quick else 1)
-            if imports.returncode:
+            if not has_torch:
                 lines = [line for line in lines if not line.startswith(PYTORCH)]
             commands: dict[str, Command] = {}
             bounds: dict[str, float] = {}

@@ -38,7 +38,8 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # as the package is where it stands
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from benchmarks.in_turn import has
 
 D = 64
 PIPES: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
@@ -168,8 +169,8 @@ ENGINES: dict[str, Callable[[Case], Callable[[], Any]]] = {
     "products": partial(part_alone, part="products"),
     "exps": partial(part_alone, part="exps"),
 }
-PEERS = {"torch": ("PyTorch", "torch"), "onnx": ("ONNX Runtime", "onnxruntime, onnx")}
-"""Engines that need not be there: what they are called, and the modules that they need."""
+PEERS = {"torch": "torch", "onnx": "onnxruntime, onnx"}
+"""Engines that need not be there, and the modules that they need."""
 
 
 def serve(name: str, case: Case) -> None:
@@ -213,11 +214,9 @@ def measured(
     return {name: statistics.median(found[1:]) for name, found in seconds.items()}, apart
 
 
-def engines(sizes: list[int], heads: list[int], peers: dict[str, str], rounds: int) -> None:
+def engines(sizes: list[int], heads: list[int], pythons: dict[str, str], rounds: int) -> None:
     """Print the time of each engine by length, heads, mask and type, and the ratios."""
-    there = [name for name in ENGINES if name not in PEERS or name in peers]
-    pythons = {name: peers.get(name, sys.executable) for name in there}
-    others = [name for name in ("numpy", *PEERS) if name in there]
+    others = [name for name in ("numpy", *PEERS) if name in pythons]
     print(f"engine alone, d = {D}: medians of {rounds} rounds in ms, attn over each, units apart")
     print(f"{'type':8} {'n':>6} {'heads':>5} {'mask':7} {'attn':>8}", end="")
     print("".join(f" {name:>8} {'ratio':>6} {'ulp':>5}" for name in others), end="")
@@ -240,20 +239,6 @@ def engines(sizes: list[int], heads: list[int], peers: dict[str, str], rounds: i
     print("\n".join(slower) or "nowhere")
 
 
-def peers_of(python: str) -> dict[str, str]:
-    """Return the peers that an interpreter can import, with it; a note tells of the others."""
-    found = {}
-    for name, (called, modules) in PEERS.items():
-        asked = subprocess.run(
-            [python, "-c", f"import {modules}"], capture_output=True, check=False
-        )
-        if asked.returncode:
-            print(f"{called} is not installed for {python}: attn is measured without it")
-        else:
-            found[name] = python
-    return found
-
-
 def main() -> None:
     """Measure what the arguments ask for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -267,8 +252,13 @@ def main() -> None:
         serve(name, json.loads(case))
         return
     print(f"{len(os.sched_getaffinity(0))} processors, NumPy {np.__version__}")
+    pythons = dict.fromkeys(ENGINES, sys.executable)
+    for name, modules in PEERS.items():
+        pythons[name] = asked.peers
+        if not has(asked.peers, modules):
+            print(f"{modules} cannot be imported by {pythons.pop(name)}: measured without")
     sizes, rounds = ([1024], 3) if asked.quick else ([2048, 4096], 7)
-    engines(sizes, [1, 8], peers_of(asked.peers), asked.rounds or rounds)
+    engines(sizes, [1, 8], pythons, asked.rounds or rounds)
 
 
 if __name__ == "__main__":
