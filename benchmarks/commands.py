@@ -328,6 +328,7 @@ def main() -> None:
                 for line in lines:
                     if place == ROOT or "attn" in line:
                         told = line.replace(str(ROOT), ".").replace(sys.executable, "python")
+                        told = told.replace(PYTORCH, "python")
                         title = told if place == ROOT else f"{place.name}: {told}"
                         commands[title] = Command(words_of(line, peers), place, (0, 1))
                         if line in BOUNDS and line != lines[0]:

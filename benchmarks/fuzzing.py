@@ -32,7 +32,7 @@ import yaml
 import attncli
 from attncli.core.problem.keys import KEYS
 from attncli.printing.formats import FORMATS
-from benchmarks.surveys.odd_answers import CELLS, VALUES, WRITERS, damaged, lost, right_answers
+from benchmarks.surveys.odd_answers import WRITERS, damaged, lost, right_answers, with_odd_cell
 from tests.conftest import ROOT, SAMPLES, in_process
 
 Call: TypeAlias = tuple[dict[str, bytes], list[str]]
@@ -113,50 +113,25 @@ def flow(value: Any) -> str:
     return str(value) if is_plain else json.dumps(value)
 
 
-def instead(part: Any, rng: random.Random) -> Any:
-    """Return what stands in place of a part of a file."""
-    match part, rng.randrange(9):
-        case [*rows, last], 0 | 1:
-            return rng.choice((rows, [*part, last], part[:1], last))
-        case [*rows], 2:
-            return {str(number): row for number, row in enumerate(rows, 1)}
-        case {}, 0 | 1 | 2 if part:
-            return [*part.values()]
-        case _, 3:
-            return [part]
-        case _, 4:
-            return {rng.choice([*KEYS]): part}
-        case _, 5:
-            return flow(part)
-        case _, 6:
-            return rng.choice(VALUES)
-        case _:
-            return rng.choice((*ODD, *CELLS))
-
-
-def with_odd_part(value: Any, rng: random.Random) -> Any:
-    """Return nested values of which one part, on any level, is changed."""
-    if not isinstance(value, dict | list) or not value or rng.random() < 0.3:
-        return instead(value, rng)
-    if isinstance(value, dict):
-        key = rng.choice([*value])
-        return value | {key: with_odd_part(value[key], rng)}
-    at = rng.randrange(len(value))
-    return [*value[:at], with_odd_part(value[at], rng), *value[at + 1 :]]
-
-
 def changed(values: dict[str, Any], rng: random.Random) -> dict[str, Any]:
-    """Return a file with a key less, a key that is odd, or an odd part."""
+    """Return a file with a key less, a key by another name, an odd number or word, or damage."""
     key, other = rng.choice([*values]), rng.choice([*KEYS, *values])
-    match rng.randrange(10):
+    part = values[key]
+    match rng.randrange(8):
         case 0 if len(values) > 1:
             return {name: value for name, value in values.items() if name != key}
         case 1:
-            return values | {other: values[key]}
+            return values | {other: part}
         case 2:
-            return values | {other: instead(values[key], rng)}
+            return values | {key: rng.choice(([part], {other: part}, [part, part], flow(part)))}
+        case 3 if isinstance(part, dict):
+            return values | {key: [*part.values()]}
+        case 3 if isinstance(part, list):
+            return values | {key: {str(number): row for number, row in enumerate(part, 1)}}
+        case 4 | 5:
+            return values | {rng.choice((key, other)): with_odd_cell(part, rng, ODD)}
         case _:
-            return values | {key: with_odd_part(values[key], rng)}
+            return damaged(values, rng)[0]
 
 
 def with_other_numbers(value: Any, rng: random.Random, chance: float) -> Any:

@@ -9,11 +9,10 @@ were lost.
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import random
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ import attncli
 from attncli.printing.formats import FORMATS, Selection
 from tests.checking.test_damaged_answers import FILES
 from tests.conftest import SAMPLES, table
+from tests.reading.forms import npz
 
 PROBLEMS = (
     *("i_am_good.yaml", "heads_cut.yaml", "mask_causal.yaml"),
@@ -35,11 +35,15 @@ VALUES = table("damaged_answers", "values")
 Values = dict[str, Any]
 
 
-def with_odd_cell(value: Any, rng: random.Random) -> Any:
-    if not isinstance(value, list) or not value:
-        return rng.choice(CELLS)
+def with_odd_cell(value: Any, rng: random.Random, cells: Sequence[Any] = CELLS) -> Any:
+    """Return nested values of which one cell is odd."""
+    if not isinstance(value, dict | list) or not value:
+        return rng.choice(cells)
+    if isinstance(value, dict):
+        key = rng.choice([*value])
+        return value | {key: with_odd_cell(value[key], rng, cells)}
     at = rng.randrange(len(value))
-    return [with_odd_cell(item, rng) if i == at else item for i, item in enumerate(value)]
+    return [with_odd_cell(item, rng, cells) if i == at else item for i, item in enumerate(value)]
 
 
 def nested(levels: int) -> Any:
@@ -112,9 +116,7 @@ def as_npz(values: Values) -> bytes:
             array = np.array(str(value)[:99])
         if array.ndim < 32 and str(key).strip() and len(str(key)) < 200 and "\x1b" not in str(key):
             arrays[str(key).replace("/", "_")] = array
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    return buffer.getvalue()
+    return npz(**arrays)
 
 
 WRITERS: dict[str, Callable[[Values], bytes]] = {
