@@ -135,7 +135,7 @@ def clean(out: Layout) -> None:
 
 def moodle(out: Layout, between: str = "/") -> None:
     for person in out.course.present():
-        name = re.sub(r"""[&<>"`|':\\/]""", "", f"{person.name}_{51205 + 31 * person.number}")
+        name = re.sub(r"""[&<>"`|':\\/]""", "", f"{person.name}_{person.moodle_id}")
         for upload in uploads(out, person, nested=between == "/"):
             out.add(f"{name}_assignsubmission_file_{between}{upload.name}", upload, person)
         if out.rng.random() < 0.2:
