@@ -53,7 +53,8 @@ def differences(now: Any, recorded: Any) -> Iterator[float]:
         for one, other in zip(now, recorded, strict=True):
             yield from differences(one, other)
     elif isinstance(now, int | float) and isinstance(recorded, int | float):
-        yield abs(now - recorded) / max(1.0, abs(recorded)) if now != recorded else 0.0
+        far = 0.0 if now == recorded else abs(now - recorded) / max(1.0, abs(recorded))
+        yield far if far >= 0 else np.inf  # not a number
     elif now != recorded:
         raise SystemExit(f"{now} differs from what is recorded: {recorded}")
 
