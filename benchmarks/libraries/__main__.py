@@ -53,8 +53,9 @@ def differences(now: Any, recorded: Any) -> Iterator[float]:
         for one, other in zip(now, recorded, strict=True):
             yield from differences(one, other)
     elif isinstance(now, int | float) and isinstance(recorded, int | float):
-        far = 0.0 if now == recorded else abs(now - recorded) / max(1.0, abs(recorded))
-        yield far if far >= 0 else np.inf  # not a number
+        far = abs(now - recorded) / max(1.0, abs(recorded))
+        is_same = np.array_equal(now, recorded, equal_nan=True)
+        yield 0.0 if is_same else np.inf if np.isnan(far) else far
     elif now != recorded:
         raise SystemExit(f"{now} differs from what is recorded: {recorded}")
 

@@ -1,28 +1,18 @@
-"""Which conventions `attn check` names in dumps of layers that PyTorch calculated.
+"""Layers with a convention, which PyTorch calculates and `attn check` names in the tests.
 
-    python -m benchmarks.libraries conventions [--check]
-    python -m benchmarks.libraries.conventions LAYERS
-
-Each of the conventions is made in plain PyTorch, in random layers, in float32 and bfloat16, and
-dumped whole, or as the weights and the output alone. Nothing of the calculation is of attncli. The
-first command writes one layer of each, for machines without PyTorch; the second draws others, and
-counts what is said of each and of the right one.
+Each of the conventions is made in plain PyTorch, in a random layer, in float32 and bfloat16. The
+tests have the layer whole, or as the weights and the output alone.
 """
 
 from __future__ import annotations
 
 import json
-import sys
-from collections import Counter
-from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.random import Generator
-
-import attncli
 
 NAMES = (
     *("weights_out_in", "w_o_transposed", "heads_interleaved", "heads_reshaped", "heads_joined"),
@@ -33,7 +23,8 @@ NAMES = (
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
-SHOWN_ALONE = ("weights", "output")
+SEED = 1
+"""Of the layers that are stored; the tests judge those of any other as well."""
 
 Arrays = dict[str, Any]
 
@@ -136,24 +127,19 @@ def first_of(steps: Arrays, right: Arrays, dtype: str) -> str:
     return ""
 
 
-def layers(seed: int) -> Iterator[tuple[str, str, dict[str, Any], Arrays, Arrays]]:
-    """Yield layers: type, convention, keys of the problem, steps, and these without convention."""
-    for (dtype, short), (number, name) in product(DTYPES.items(), enumerate(NAMES)):
-        keys = {
-            key: torch.tensor(x).to(short).float().numpy() if isinstance(x, np.ndarray) else x
-            for key, x in problem(np.random.default_rng([number, seed]), name).items()
-        }
-        yield dtype, name, keys, layer(keys, name, short), layer(keys, "", short)
-
-
 def stored() -> Arrays:
     """Return a layer for each convention and type: all numbers in a row, and what they are."""
     index, numbers = [], []
-    for dtype, name, keys, steps, right in layers(1):
+    for (dtype, short), (place, name) in product(DTYPES.items(), enumerate(NAMES)):
+        keys = {
+            key: torch.tensor(x).to(short).float().numpy() if isinstance(x, np.ndarray) else x
+            for key, x in problem(np.random.default_rng([place, SEED]), name).items()
+        }
+        steps, right = layer(keys, name, short), layer(keys, "", short)
         matrices = {key: x for key, x in keys.items() if isinstance(x, np.ndarray)}
         options = {key: x for key, x in keys.items() if key not in matrices}
         shapes = [{key: x.shape for key, x in some.items()} for some in (matrices, steps)]
-        alone = {key: steps[key] for key in SHOWN_ALONE}
+        alone = {key: steps[key] for key in ("weights", "output")}
         first = [first_of(shown, right, dtype) for shown in (steps, alone)]
         about = {"dtype": dtype, "convention": name, "options": options, "first": first}
         index.append(about | {"shapes": shapes})
@@ -162,25 +148,4 @@ def stored() -> Arrays:
     return {"index": np.array(text), "numbers": np.concatenate(numbers)}
 
 
-def survey(count: int) -> None:
-    """Print how often a convention, its first step and the right layer are told."""
-    found: Counter[str] = Counter()
-    for dtype, name, keys, steps, right in (one for seed in range(count) for one in layers(seed)):
-        for shown in (tuple(steps), SHOWN_ALONE):
-            odd, same = ({key: every[key] for key in shown} for every in (steps, right))
-            for dump, truth in (
-                (odd, (name, first_of(odd, same, dtype))),
-                (same, ("correct", None)),
-            ):
-                report = attncli.check(attncli.Problem(**keys), dump, marking={"dtype": dtype})
-                word = report.convention.id if report.convention else report.verdict
-                said = word, report.first_wrong_step
-                found["as it is" if said == truth else f"{truth} is said to be {said}"] += 1
-    for what, number in sorted(found.items()):
-        print(f"{number:6} {what}")
-
-
 RECORDED = {"layers/conventions.npz": stored}
-
-if __name__ == "__main__":
-    survey(int(sys.argv[1]))
