@@ -4,9 +4,9 @@
 
 Every second file is a sample with a few changes, as careless people make them, with a command that
 reads a problem; it begins whole, and so gets far, into backward passes, pages, worksheets and
-variants. The others are right answers with some damage, with a command that checks them. A file
-that leads to a traceback, an exit status other than 0, 1 and 2, more than two seconds of
-calculating or more than 500 MB is kept in FOLDER; small, it belongs into `tests/data/corpus/`.
+variants. The others are right answers with some damage, with a command that checks them. The files
+of a command that ends in a traceback, in an exit status other than 0, 1 and 2, after more than two
+seconds or with more than 500 MB are kept in FOLDER; small, they belong into `tests/data/corpus/`.
 """
 
 from __future__ import annotations
@@ -199,14 +199,18 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
 
 
+def write(files: dict[str, bytes], folder: Path) -> None:
+    for name, data in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+
+
 def ending(files: dict[str, bytes], arguments: list[str], folder: Path) -> tuple[str, float]:
     """Return how a command on some files ended, and how many seconds it took.
 
     An ending that is none of `ENDINGS` must not be.
     """
-    for name, data in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(data)
+    write(files, folder)
     start, had = time.process_time(), peak()
     try:
         result = in_process(*arguments, cwd=folder)
@@ -245,11 +249,9 @@ def main() -> None:
         kind = found.strip().splitlines()[-1][:80]
         counts[kind] += 1
         if kind not in ENDINGS and counts[kind] == 1:
-            name, data = [*files.items()][-1 if "class" not in arguments else 1]
-            asked.out.mkdir(parents=True, exist_ok=True)
-            (asked.out / f"{asked.seed + done}{Path(name).suffix}").write_bytes(data)
-            told = f"{shlex.join(arguments)}\n{found}\n"
-            (asked.out / f"{asked.seed + done}.told").write_text(told)
+            kept = asked.out / str(asked.seed + done)
+            write(files, kept)
+            (kept / "told.txt").write_text(f"{shlex.join(arguments)}\n{found}\n")
         slowest, done = max(slowest, seconds), done + 1
         print(f"\r{done:,}", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
