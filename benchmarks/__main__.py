@@ -22,7 +22,7 @@ def main() -> None:
     asked = parser.parse_args()
     for name in PARTS:
         arguments = ["--quick"] if asked.quick else []
-        arguments += ["--peers", asked.peers] if asked.peers and name.endswith("engine") else []
+        arguments += ["--peers", asked.peers] if asked.peers else []
         print(f"\n== {name} {' '.join(arguments)}", flush=True)
         subprocess.run([sys.executable, "-m", name, *arguments], check=True)
 

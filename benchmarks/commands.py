@@ -4,7 +4,8 @@
 
 The commands of a part run in turn, round after round; ratios are to the first one, and a bound is
 the largest ratio that a command should have. Time of the processors stands beside that of the
-wall, as others may share the machine; memory is the peak of the largest process.
+wall, as others may share the machine; memory is the peak of the largest process. Parts beside
+PyTorch need it here, or in the interpreter that `--peers` names.
 """
 
 from __future__ import annotations
@@ -15,52 +16,60 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 import attncli
-from benchmarks.in_turn import ATTN, ROOT, Command, in_turn, print_ratios
+from benchmarks.in_turn import ATTN, ROOT, Command, has, in_turn, print_ratios
 from benchmarks.plain import attention
 
 Keys = dict[str, Any]
+Draw = np.random.Generator
+
 PYTHON = shlex.quote(sys.executable)
+PYTORCH = "PYTORCH"
+"""Stands in a command line for the interpreter that has PyTorch."""
+
 PLAIN = f"{PYTHON} {ROOT / 'benchmarks' / 'plain.py'}"
-LOADTXT = "import numpy; numpy.loadtxt('x.csv', delimiter=',')"
-SAVETXT = "import numpy; numpy.savetxt('y.csv', numpy.load('problem.npz')['scores'], '%.17g', ',')"
+GOOD = ROOT / "sample_inputs" / "i_am_good.yaml"
+
+BOUNDS = {
+    "attn --help": 0.45,
+    f"attn compute {GOOD} -f json": 1.1,
+    f"attn compute {GOOD}": 1.3,
+    f"attn compute {GOOD} --color always": 1.3,
+    f"attn check {GOOD} wrong.json": 1.5,
+    "attn compute many.jsonl -f json --jobs 2": 0.56,
+    "attn compute small.json -f html": 3.0,
+    "attn compute small.json -f html --live": 8.0,
+    "attn compute wide.json -f html": 7.0,
+    "attn compute 4096x8.npz --only output -o out.npz": 0.37,
+    "attn compute 16384x8.npz --only output -o out.npz": 0.8,
+    "attn compute gpt2.npz --only output -o out.npz": 0.8,
+}
+"""The largest share of the time of the first command of a part that some should take."""
 
 
-class Line(NamedTuple):
-    """A command line, and the largest share of the first one's time that it should take."""
-
-    words: str
-    bound: float | None = None
+# ---- what the files hold
 
 
-class Part(NamedTuple):
-    """Commands that are compared, in a folder with the files that they need.
-
-    Attributes:
-        about: what is measured.
-        write: what writes the files; it is told by how much sizes are divided.
-        lines: the commands.
-    """
-
-    about: str
-    write: Callable[[Path, int], None]
-    lines: list[Line]
-
-
-def whole(draw: np.random.Generator, **shapes: tuple[int, ...]) -> Keys:
+def whole(draw: Draw, **shapes: tuple[int, ...]) -> Keys:
     """Draw matrices of quarters from −1 to 1."""
     return {name: (draw.integers(-4, 5, shape) / 4).tolist() for name, shape in shapes.items()}
 
 
-def small_problems(draw: np.random.Generator, count: int) -> list[Keys]:
+def with_heads(draw: Draw, tokens: int, width: int, heads: int = 2) -> Keys:
+    weights = dict.fromkeys(("W_q", "W_k", "W_v", "W_o"), (width, width))
+    return whole(draw, X=(tokens, width), **weights) | {"heads": heads}
+
+
+def small_problems(draw: Draw, count: int, **more: Any) -> Iterator[Keys]:
     """Draw problems of 3 tokens, 4 features and 2 in a query."""
     side = dict.fromkeys(("W_q", "W_k", "W_v"), (4, 2))
-    return [whole(draw, X=(3, 4), **side) for _ in range(count)]
+    return (whole(draw, X=(3, 4), **side) | more for _ in range(count))
 
 
 def save(folder: Path, name: str, problems: Iterable[Keys]) -> None:
@@ -72,129 +81,156 @@ def save(folder: Path, name: str, problems: Iterable[Keys]) -> None:
     (folder / f"{name}.yaml").write_text("---\n".join(documents))
 
 
-def sheet(steps: dict[str, Any], decimals: int) -> str:
-    """Return a submission in YAML; nan is a cell that was left out."""
+def sheet(path: Path, steps: Keys) -> None:
+    """Write a submission of two decimals as YAML; nan is a cell that was left out."""
     lines = []
     for name, value in steps.items():
-        texts = [
-            "_" if np.isnan(x) else f"{x:.{decimals}f}" for x in np.asarray(value, float).ravel()
-        ]
+        texts = ["_" if np.isnan(x) else f"{x:.2f}" for x in np.ravel(value)]
         rows = json.dumps(np.reshape(texts, np.shape(value)).tolist()).replace('"', "")
         lines.append(f"{name}: {rows}\n")
-    return "".join(lines)
+    path.write_text("".join(lines))
 
 
-def students(draw: np.random.Generator, keys: Keys, count: int) -> Iterator[dict[str, Any]]:
-    """Yield the steps of students, of whom every third is wrong in one of four ways.
-
-    A matrix is transposed, the scores are not scaled, one number is off and not carried on, or all
-    from a step on is made up.
-    """
-    right = {step.name: step.value for step in attncli.compute(attncli.Problem(**keys))}
-    holder = keys["layers"][0] if "layers" in keys else keys
-    transposed = {"W_k": np.transpose(holder["W_k"]).tolist()}
-    if "layers" in keys:
-        transposed = {"layers": [holder | transposed, *keys["layers"][1:]]}
-    wrong = [
-        {step.name: step.value for step in attncli.compute(attncli.Problem(**keys | change))}
-        for change in (transposed, {"scale": 1})
-    ]
-    for number in range(count):
-        way, steps = number // 3 % 4, {name: x.copy() for name, x in right.items()}
-        names = list(steps)
-        if number % 3:  # one cell is left out, so that no two are alike
-            steps[names[number % len(names)]].flat[number % 3] = np.nan
-        elif way < 2:
-            steps = wrong[way]
-        elif way == 2:
-            value = steps[names[draw.integers(len(names))]]
-            value.flat[draw.integers(value.size)] += draw.choice([-1, -0.5, 0.2, 1, 2])
-        else:
-            for name in names[draw.integers(len(names)) :]:
-                steps[name] = draw.normal(size=steps[name].shape)
-        yield {name: x for name, x in steps.items() if np.isfinite(x).any()}
+def steps_of(keys: Keys) -> Keys:
+    return {step.name: step.value for step in attncli.compute(attncli.Problem(**keys))}
 
 
 def a_class(folder: Path, keys: Keys, count: int) -> None:
-    """Write a problem, a folder with the sheet of each student, and one that is made up."""
+    """Write a problem, a folder with the sheet of each student, and one that is made up.
+
+    Every third student is wrong: the scores are not scaled, one number is off and not carried on,
+    or all from a step on is made up. The others leave one cell out, so that no two are alike.
+    """
     draw = np.random.default_rng(1)
     (folder / "sheets").mkdir(parents=True)
     (folder / "hw.json").write_text(json.dumps(keys))
-    for number, steps in enumerate(students(draw, keys, count)):
-        (folder / "sheets" / f"student {number:04}.yaml").write_text(sheet(steps, 2))
-    trace = attncli.compute(attncli.Problem(**keys))
-    made_up = {step.name: draw.normal(size=step.value.shape) for step in trace}
-    (folder / "made_up.yaml").write_text(sheet(made_up, 2))
+    right, unscaled = steps_of(keys), steps_of(keys | {"scale": 1})
+    made_up = {name: draw.normal(size=value.shape) for name, value in right.items()}
+    names = [*right]
+    for number in range(count):
+        steps = {name: value.copy() for name, value in right.items()}
+        own = steps[names[draw.integers(len(names))]]
+        if number % 3:
+            steps[names[number % len(names)]].flat[number % 3] = np.nan
+        elif number % 9 == 0:
+            steps = unscaled
+        elif number % 9 == 3:
+            own.flat[draw.integers(own.size)] += draw.choice([-1, -0.5, 0.2, 1, 2])
+        else:
+            later = names[draw.integers(len(names)) :]
+            steps |= {name: draw.normal(size=right[name].shape) for name in later}
+        written = {name: value for name, value in steps.items() if np.isfinite(value).any()}
+        sheet(folder / "sheets" / f"student {number:04}.yaml", written)
+    sheet(folder / "made_up.yaml", made_up)
 
 
-def write_nothing(folder: Path, less: int) -> None:
-    wrong = '{"scores": [[14, 10, 9], [10, 11, 6], [9, 7, 6]]}'
-    (folder / "wrong.json").write_text(wrong)
+# ---- the parts: each writes files, of sizes that are divided by `less`, and returns its commands
 
 
-def write_streams(folder: Path, less: int) -> None:
+def startup(folder: Path, less: int) -> list[str]:
+    """Short commands beside the imports that they cannot do without."""
+    (folder / "wrong.json").write_text('{"scores": [[14, 10, 9], [10, 11, 6], [9, 7, 6]]}')
+    good = [f"attn compute {GOOD}{more}" for more in (" -f json", "", " --color always")]
+    imports = f'{PYTHON} -c "import numpy, yaml"'
+    return [imports, "attn --help", *good, f"attn check {GOOD} wrong.json"]
+
+
+def streams(folder: Path, less: int) -> list[str]:
+    """2,000 small problems beside a loop of json and NumPy."""
     draw = np.random.default_rng(1)
     save(folder, "few", small_problems(draw, 10))
     save(folder, "many", small_problems(draw, 2000 // less))
+    given = ("many.jsonl", "many.yaml", "many.jsonl --only output", "few.jsonl")
+    return [f"{PLAIN} stream many.jsonl", *(f"attn compute {one} -f json" for one in given)]
 
 
-def write_jobs(folder: Path, less: int) -> None:
-    save(folder, "many", small_problems(np.random.default_rng(1), 20_000 // less))
-    heads = dict.fromkeys(("W_q", "W_k", "W_v", "W_o"), (4, 4))
-    problem = whole(np.random.default_rng(2), X=(4, 4), **heads) | {"heads": 2}
-    a_class(folder, problem, 2000 // less)
-
-
-def write_classes(folder: Path, less: int) -> None:
-    heads = dict.fromkeys(("W_q", "W_k", "W_v", "W_o"), (8, 8))
-    problem = whole(np.random.default_rng(1), X=(6, 8), **heads) | {"heads": 2}
+def classes(folder: Path, less: int) -> list[str]:
+    """300 sheets of one problem; every third is wrong."""
+    problem = with_heads(np.random.default_rng(1), 6, 8)
     a_class(folder, problem, 300 // less)
-    right = attention(problem)
     (folder / "right").mkdir()
     for number in range(300 // less):
-        (folder / "right" / f"{number:03}.yaml").write_text(sheet(right, 2))
+        sheet(folder / "right" / f"{number:03}.yaml", attention(problem))
+    given = ("right -f csv", "sheets -f csv", "sheets -f csv --feedback pages")
+    checks = [f"attn check hw.json {one}" for one in (*given, "made_up.yaml -f csv")]
+    return [f"{PLAIN} check hw.json right", *checks]
 
 
-def write_blocks(folder: Path, less: int) -> None:
+def blocks(folder: Path, less: int) -> list[str]:
+    """200 sheets of two blocks of a transformer, and one in which all is made up."""
     draw = np.random.default_rng(5)
     four = dict.fromkeys(("W_q", "W_k", "W_v", "W_o"), (4, 4))
     more = {"W_1": (4, 8), "b_1": (8,), "W_2": (8, 4), "b_2": (4,)}
     layers = [whole(draw, **four, **more) for _ in range(2)]
     about = {"kind": "transformer", "norm": "layer", "place": "pre", "heads": 2}
     a_class(folder, {**whole(draw, X=(4, 4)), **about, "layers": layers}, 200 // less)
+    return [f"attn check hw.json {given} -f csv" for given in ("sheets", "made_up.yaml")]
 
 
-def write_page(folder: Path, less: int) -> None:
-    for name, tokens, width, heads in (("small", 12, 8, 2), ("wide", 24, 16, 4)):
-        draw = np.random.default_rng(1)
-        shapes = {"X": (tokens, width)} | dict.fromkeys(("W_q", "W_k", "W_v"), (width, width))
-        (folder / f"{name}.json").write_text(json.dumps(whole(draw, **shapes) | {"heads": heads}))
+def jobs(folder: Path, less: int) -> list[str]:
+    """20,000 problems and a class of 2,000, by one process and by two."""
+    save(folder, "many", small_problems(np.random.default_rng(1), 20_000 // less))
+    a_class(folder, with_heads(np.random.default_rng(2), 4, 4), 2000 // less)
+    work = ("compute many.jsonl -f json", "check hw.json sheets -f csv")
+    return [f"attn {words}{more}" for words in work for more in ("", " --jobs 2")]
 
 
-def write_gradients(folder: Path, less: int) -> None:
+def pages(folder: Path, less: int) -> list[str]:
+    """Whole pages of one problem."""
+    for name, *sizes in (("small", 12, 8, 2), ("wide", 24, 16, 4)):
+        problem = with_heads(np.random.default_rng(1), *sizes)
+        del problem["W_o"]
+        (folder / f"{name}.json").write_text(json.dumps(problem))
+    given = ("small.json -f json", "small.json -f html", "small.json -f html --live")
+    return [f"attn compute {one}" for one in (*given, "wide.json -f html")]
+
+
+def gradients(folder: Path, less: int) -> list[str]:
+    """500 small problems without a gradient and with one, and one of 50 states."""
     draw = np.random.default_rng(1)
     save(folder, "one", small_problems(draw, 1))
     save(folder, "plain", small_problems(draw, 500 // less))
-    save(folder, "sum", ({**one, "gradient": "sum"} for one in small_problems(draw, 500 // less)))
+    save(folder, "sum", small_problems(draw, 500 // less, gradient="sum"))
     states = whole(draw, X=(50, 3), A=(4, 7))
     save(folder, "states", [{"kind": "recurrent", **states, "gradient": "sum"}])
+    given = ("plain", "sum", "states")
+    return [*(f"attn compute {one}.jsonl -f json" for one in given), "attn vary one.yaml -n 4"]
 
 
 def write_matrices(folder: Path, less: int) -> None:
     scores = np.random.default_rng(1).standard_normal((4096 // less, 512))
-    ones = np.ones((512, 1))
-    lists = [json.dumps(row) for row in scores.tolist()]
+    values = np.ones((512, 1))
+    np.savez(folder / "problem.npz", scores=scores, V=values)
     np.savetxt(folder / "x.csv", scores, "%.17g", ",")
-    rest = f"V: {ones.tolist()}\n"
     rows = "".join(f"  {' '.join(map(repr, row))}\n" for row in scores.tolist())
-    (folder / "block.yaml").write_text(f"scores: |\n{rows}{rest}")
-    (folder / "lists.yaml").write_text(f"scores: [{', '.join(lists)}]\n{rest}")
-    whole_text = f'{{"scores": [{", ".join(lists)}], "V": {ones.tolist()}}}'
-    (folder / "lists.json").write_text(whole_text)
-    np.savez(folder / "problem.npz", scores=scores, V=ones)
+    lists = {"scores": json.dumps(scores.tolist()), "V": json.dumps(values.tolist())}
+    (folder / "block.yaml").write_text(f"scores: |\n{rows}V: {lists['V']}\n")
+    (folder / "lists.yaml").write_text("".join(f"{key}: {x}\n" for key, x in lists.items()))
+    text = ", ".join(f'"{key}": {x}' for key, x in lists.items())
+    (folder / "lists.json").write_text(f"{{{text}}}")
 
 
-def write_layers(folder: Path, less: int) -> None:
+def read(folder: Path, less: int) -> list[str]:
+    """Scores of 4,096 × 512 numbers with all their digits, read in each format."""
+    write_matrices(folder, less)
+    plain = "import numpy; numpy.loadtxt('x.csv', delimiter=',')"
+    given = ("block.yaml", "lists.yaml", "lists.json", "problem.npz")
+    reads = [f"attn compute {name} --only output -o out.csv" for name in given]
+    return [f'{PYTHON} -c "{plain}"', *reads]
+
+
+def write(folder: Path, less: int) -> list[str]:
+    """Weights of 4,096 × 512 numbers, written in each format."""
+    write_matrices(folder, less)
+    scores = "numpy.load('problem.npz')['scores']"
+    plain = f"import numpy; numpy.savetxt('y.csv', {scores}, '%.17g', ',')"
+    formats = ("csv", "yaml", "json", "npz")
+    writes = [f"attn compute problem.npz --only weights -o out.{form}" for form in formats]
+    return [f'{PYTHON} -c "{plain}"', *writes]
+
+
+def layers(folder: Path, less: int) -> list[str]:
+    """4,096 tokens of 8 heads: positions, the first of 500,000 rows, a dump that is checked."""
     draw, width, tokens = np.random.default_rng(0), 512, 4096 // less
     keys: Keys = {name: draw.normal(size=(width, width)) / width**0.5 for name in ("W_q", "W_k")}
     keys |= {"W_v": keys["W_q"].T.copy(), "X": draw.normal(size=(tokens, width)), "heads": 8}
@@ -204,127 +240,67 @@ def write_layers(folder: Path, less: int) -> None:
     np.savetxt(folder / "long.csv", draw.normal(size=(500_000 // less, 8)), "%.6f", ",")
     few = keys | {"X": keys["X"][: 512 // less]}
     np.savez(folder / "few.npz", **few)
-    steps: Keys = {step.name: step.value for step in attncli.compute(attncli.Problem(**few))}
+    steps = steps_of(few)
     np.savez(folder / "dump.npz", **steps)
     steps["weights"] = steps["weights"].copy()
     steps["weights"][2, 16, 19] += 0.01
     np.savez(folder / "wrong.npz", **steps)
+    first = "attn compute long.csv --only weights -f csv | head -c 1"
+    given, dumps = ("plain", "rope", "alibi"), ("dump", "wrong")
+    outputs = [f"attn compute {name}.npz --only output -o out.npz" for name in given]
+    checks = [f"attn check few.npz {name}.npz -q" for name in dumps]
+    return [*outputs, f"sh -c {shlex.quote(first)}", *checks]
 
 
-GOOD = f"attn compute {ROOT / 'sample_inputs' / 'i_am_good.yaml'}"
-PARTS = {
-    "startup": Part(
-        "short commands beside the imports that they cannot do without",
-        write_nothing,
-        [
-            Line(f'{PYTHON} -c "import numpy, yaml"'),
-            Line("attn --help", 0.45),
-            Line(f"{GOOD} -f json", 1.1),
-            Line(GOOD, 1.3),
-            Line(f"{GOOD} --color always", 1.3),
-            Line(f"{GOOD.replace('compute', 'check', 1)} wrong.json", 1.5),
-        ],
-    ),
-    "streams": Part(
-        "2,000 small problems beside a loop of json and NumPy",
-        write_streams,
-        [
-            Line(f"{PLAIN} stream many.jsonl"),
-            Line("attn compute many.jsonl -f json"),
-            Line("attn compute many.yaml -f json"),
-            Line("attn compute many.jsonl -f json --only output"),
-            Line("attn compute few.jsonl -f json"),
-        ],
-    ),
-    "classes": Part(
-        "300 sheets of one problem; every third is wrong",
-        write_classes,
-        [
-            Line(f"{PLAIN} check hw.json right"),
-            Line("attn check hw.json right -f csv"),
-            Line("attn check hw.json sheets -f csv"),
-            Line("attn check hw.json sheets -f csv --feedback pages"),
-            Line("attn check hw.json made_up.yaml -f csv"),
-        ],
-    ),
-    "blocks": Part(
-        "200 sheets of two blocks of a transformer, and one in which all is made up",
-        write_blocks,
-        [Line("attn check hw.json sheets -f csv"), Line("attn check hw.json made_up.yaml -f csv")],
-    ),
-    "jobs": Part(
-        "20,000 problems and a class of 2,000, by one process and by two",
-        write_jobs,
-        [
-            Line("attn compute many.jsonl -f json"),
-            Line("attn compute many.jsonl -f json --jobs 2", 0.56),
-            Line("attn check hw.json sheets -f csv"),
-            Line("attn check hw.json sheets -f csv --jobs 2"),
-        ],
-    ),
-    "pages": Part(
-        "whole pages of one problem",
-        write_page,
-        [
-            Line("attn compute small.json -f json"),
-            Line("attn compute small.json -f html", 3.0),
-            Line("attn compute small.json -f html --live", 8.0),
-            Line("attn compute wide.json -f html", 7.0),
-        ],
-    ),
-    "gradients": Part(
-        "500 small problems without a gradient and with one, and one of 50 states",
-        write_gradients,
-        [
-            Line("attn compute plain.jsonl -f json"),
-            Line("attn compute sum.jsonl -f json"),
-            Line("attn compute states.jsonl -f json"),
-            Line("attn vary one.yaml -n 4"),
-        ],
-    ),
-    "read": Part(
-        "scores of 4,096 × 512 numbers with all their digits, read in each format",
-        write_matrices,
-        [
-            Line(f'{PYTHON} -c "{LOADTXT}"'),
-            *(
-                Line(f"attn compute {name} --only output -o out.csv")
-                for name in ("block.yaml", "lists.yaml", "lists.json", "problem.npz")
-            ),
-        ],
-    ),
-    "write": Part(
-        "weights of 4,096 × 512 numbers, written in each format",
-        write_matrices,
-        [
-            Line(f'{PYTHON} -c "{SAVETXT}"'),
-            *(
-                Line(f"attn compute problem.npz --only weights -o out.{suffix}")
-                for suffix in ("csv", "yaml", "json", "npz")
-            ),
-        ],
-    ),
-    "layers": Part(
-        "4,096 tokens of 8 heads: positions, the first of 500,000 rows, a dump that is checked",
-        write_layers,
-        [
-            Line("attn compute plain.npz --only output -o out.npz"),
-            Line("attn compute rope.npz --only output -o out.npz"),
-            Line("attn compute alibi.npz --only output -o out.npz"),
-            Line("sh -c 'attn compute long.csv --only weights -f csv | head -c 1'"),
-            Line("attn check few.npz dump.npz -q"),
-            Line("attn check few.npz wrong.npz -q"),
-        ],
-    ),
+def beside_torch(folder: Path, name: str, keys: Keys) -> list[str]:
+    np.savez(folder / f"{name}.npz", **keys)
+    script = ROOT / "benchmarks" / "plain_torch.py"
+    plain = f"{PYTORCH} {script} {name}.npz plain.npz"
+    return [plain, f"attn compute {name}.npz --only output -o out.npz"]
+
+
+def attention_alone(folder: Path, less: int, tokens: int, heads: int) -> list[str]:
+    """Q, K and V in float64 with 64 features in a head, from NPZ to NPZ."""
+    draw, shape = np.random.default_rng(0), (tokens // less, 64)
+    keys: Keys = {"heads": heads} if heads > 1 else {}
+    keys |= {side: draw.normal(size=(heads, *shape) if heads > 1 else shape) for side in "QKV"}
+    return beside_torch(folder, f"{tokens}x{heads}", keys)
+
+
+def gpt2(folder: Path, less: int) -> list[str]:
+    """12 layers of GPT-2 in float32, 324 MB, from NPZ to NPZ."""
+    draw, n, d, inner = np.random.default_rng(0), 512, 768, 3072
+    shapes: dict[str, tuple[int, ...]] = {"W_1": (d, inner), "b_1": (inner,), "W_2": (inner, d)}
+    shapes |= {f"W_{letter}": (d, d) for letter in "qkvo"}
+    shapes |= {f"b_{letter}": (d,) for letter in "qkvo2"}
+    shapes |= {f"{word}_{half}": (d,) for word in ("gain", "shift") for half in (1, 2)}
+    keys: Keys = {
+        f"layers.{number}.{key}": draw.normal(size=shape, scale=0.02).astype("f4")
+        for number in range(1, 12 // min(less, 6) + 1)
+        for key, shape in shapes.items()
+    }
+    keys |= {"kind": "transformer", "activation": "gelu_tanh", "norm": "layer", "place": "pre"}
+    keys |= {"heads": 12, "mask": "causal", "X": draw.normal(size=(n, d)).astype("f4")}
+    return beside_torch(folder, "gpt2", keys)
+
+
+SIZES = (*((1024 * 2**i, 1) for i in range(6)), (4096, 8), (8192, 8), (16384, 8))
+"""Tokens and heads of attention alone."""
+
+PARTS: dict[str, Callable[[Path, int], list[str]]] = {
+    part.__name__: part
+    for part in (startup, streams, classes, blocks, jobs, pages, gradients, read, write, layers)
 }
+PARTS |= {f"{n}x{heads}": partial(attention_alone, tokens=n, heads=heads) for n, heads in SIZES}
+PARTS["gpt2"] = gpt2
 
 
-def words_of(line: Line) -> list[str]:
+def words_of(line: str, peers: str) -> list[str]:
     """Return the words of a command line, in which `attn` is the package of a checkout."""
-    attn = shlex.join(ATTN)
-    if line.words.startswith("sh -c"):
-        return shlex.split(line.words.replace("attn ", f"{attn} "))
-    words = shlex.split(line.words)
+    line = line.replace(PYTORCH, shlex.quote(peers))
+    if line.startswith("sh -c"):
+        return shlex.split(line.replace("attn ", f"{shlex.join(ATTN)} "))
+    words = shlex.split(line)
     return [*ATTN, *words[1:]] if words[0] == "attn" else words
 
 
@@ -335,22 +311,30 @@ def main() -> None:
     parser.add_argument("--against", nargs="*", default=[], help="folders of other checkouts")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="a tenth of each size, one round")
+    parser.add_argument("--peers", default=sys.executable, help="an interpreter with PyTorch")
     asked = parser.parse_args()
+    peers = str(Path(asked.peers).absolute())
+    has_torch = has(peers, "torch")
+    rounds = 1 if asked.quick else asked.rounds
     for name in asked.parts or PARTS:
-        part = PARTS[name]
         with tempfile.TemporaryDirectory() as folder:
-            part.write(Path(folder), 10 if asked.quick else 1)
+            part = PARTS[name]
+            lines = part(Path(folder), 10 if asked.quick else 1)
+            if not has_torch:
+                lines = [line for line in lines if not line.startswith(PYTORCH)]
             commands: dict[str, Command] = {}
             bounds: dict[str, float] = {}
             for place in (ROOT, *map(Path, asked.against)):
-                for line in part.lines:
-                    if place == ROOT or "attn" in line.words:
-                        told = line.words.replace(str(ROOT), ".").replace(sys.executable, "python")
+                for line in lines:
+                    if place == ROOT or "attn" in line:
+                        told = line.replace(str(ROOT), ".").replace(sys.executable, "python")
+                        told = told.replace(PYTORCH, "python")
                         title = told if place == ROOT else f"{place.name}: {told}"
-                        commands[title] = Command(words_of(line), place, (0, 1))
-                        bounds |= {title: line.bound} if line.bound else {}
-            rounds = 1 if asked.quick else asked.rounds
-            print(f"\n{name}: {part.about}; medians of {rounds} rounds in turn")
+                        commands[title] = Command(words_of(line, peers), place, (0, 1))
+                        if line in BOUNDS and line != lines[0]:
+                            bounds[title] = BOUNDS[line]
+            about = (getattr(part, "func", part).__doc__ or "").rstrip(".")
+            print(f"\n{name}: {about}; medians of {rounds} rounds in turn")
             print_ratios(in_turn(commands, rounds, folder), bounds)
 
 

@@ -2,22 +2,20 @@
 
 Run `python -m benchmarks.engine` in an environment where attncli is installed; `--quick` takes
 small sizes and few rounds. PyTorch and ONNX Runtime are peers where they can be imported, as with
-the extra `peers`: here, or by the interpreter that `--peers` names. Three parts:
+the extra `peers`: here, or by the interpreter that `--peers` names. By length, heads, mask and type
+are measured:
 
 - the engine alone: `attncli.compute(problem, only=("output",))`, a plain `softmax(Q Kᵀ / √d) V` of
   NumPy, head by head, PyTorch's `scaled_dot_product_attention`, and ONNX Runtime's `Attention`
-  (in float64 its products and softmax, as `Attention` there has the digits of float32), by length,
-  heads, mask and type;
-- its floor: the two matrix products of each tile alone, and the exponentials alone;
-- whole processes from NPZ to NPZ, their time, and the most memory that they had, by length, and of
-  12 layers of GPT-2; with `--processes` only these. Checkouts that are named run beside this one.
+  (in float64 its products and softmax, as `Attention` there has the digits of float32);
+- its floor: the two matrix products of each tile alone, and the exponentials alone.
 
-Each engine runs in a process of its own, and they take turns, round after round; a ratio is that of
-the medians. All have the same threads: as many as there are processors. Beside the times stand how
-far the result of each is from that of attn, in units in the last place of the largest number of
-its row, the billions of multiplications and additions of both products that attn does in a second,
-and the share of its time that the products alone take. Where another engine is faster is said
-again at the end.
+Each engine runs in a process of its own, with as many threads as there are processors, and they
+take turns, round after round; a ratio is that of the medians. Beside the times stand how far the
+result of each is from that of attn, in units in the last place of the largest number of its row,
+the billions of multiplications and additions of both products that attn does in a second, and the
+share of its time that the products alone take. Where another engine is faster is said again at the
+end.
 """
 
 from __future__ import annotations
@@ -32,6 +30,8 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -39,50 +39,12 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from benchmarks.in_turn import ATTN, Command, in_turn, print_ratios
+from benchmarks.in_turn import has
 
 D = 64
+PIPES: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
 Case = dict[str, Any]
 Arrays = tuple[Any, Any, Any]
-
-TORCH_SCRIPT = """
-import sys, numpy as np, torch
-from torch.nn.functional import scaled_dot_product_attention as attention
-arrays = np.load(sys.argv[1])
-q, k, v = (torch.from_numpy(np.atleast_3d(arrays[name]).reshape(-1, *arrays[name].shape[-2:]))
-           for name in "QKV")
-with torch.no_grad():
-    output = attention(q[None], k[None], v[None])[0]
-np.savez(sys.argv[2], output=output.transpose(0, 1).reshape(q.shape[1], -1).numpy())
-"""
-
-TORCH_LAYERS = """
-import sys, numpy as np, torch
-from torch.nn import functional as F
-arrays = np.load(sys.argv[1])
-x = torch.from_numpy(arrays["X"])
-count = max(int(key.split(".")[1]) for key in arrays if key.startswith("layers."))
-with torch.no_grad():
-    for number in range(1, count + 1):
-        start = f"layers.{number}."
-        w = {key[len(start):]: torch.from_numpy(arrays[key])
-             for key in arrays if key.startswith(start)}
-        y = F.layer_norm(x, x.shape[-1:], w["gain_1"], w["shift_1"])
-        q, k, v = ((y @ w["W_" + s] + w["b_" + s]).view(len(x), 12, -1).transpose(0, 1)[None]
-                   for s in "qkv")
-        z = F.scaled_dot_product_attention(q, k, v, is_causal=True)[0]
-        x = x + z.transpose(0, 1).reshape(len(x), -1) @ w["W_o"] + w["b_o"]
-        y = F.layer_norm(x, x.shape[-1:], w["gain_2"], w["shift_2"])
-        hidden = F.gelu(y @ w["W_1"] + w["b_1"], approximate="tanh")
-        x = x + hidden @ w["W_2"] + w["b_2"]
-np.savez(sys.argv[2], output=x.numpy())
-"""
-
-BOUNDS = {(4096, 8): 0.37, (16384, 8): 0.8}
-"""The largest share of PyTorch's time that some tokens and heads should take."""
-
-BOUND_OF_LAYERS = 0.8
-"""The same for the layers of GPT-2."""
 
 
 def arrays_of(case: Case) -> Arrays:
@@ -136,141 +98,91 @@ def by_torch(case: Case) -> Callable[[], Any]:
     return attend
 
 
+GRAPHS = {
+    "float32": "z = Attention <is_causal = CAUSAL> (q, k, v)",
+    "float64": """
+        kt = Transpose <perm = [0, 1, 3, 2]> (k)
+        scores = MatMul (q, kt)
+        over = Constant <value = double {8.0}> ()
+        scaled = Div (scores, over)
+        MASK
+        weights = Softmax <axis = -1> (masked)
+        z = MatMul (weights, v)
+    """,
+}
+"""What ONNX Runtime works, by the type of the numbers; 8 is √d."""
+
+
 def by_onnx(case: Case) -> Callable[[], Any]:
     """Return ONNX Runtime on a case, with as many threads as there are processors."""
     import onnxruntime
-    from onnx import TensorProto, helper, numpy_helper
+    from onnx import parser
 
-    sides = [side[None] for side in arrays_of(case)]
-    shape, n = sides[0].shape, case["n"]
-    kind = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE}[case["dtype"]]
-    constants = {"over": np.sqrt(D, dtype=case["dtype"])}
-    if case["dtype"] == "float32":
-        constants = {}
-        nodes = [helper.make_node("Attention", [*"qkv"], ["z"], is_causal=int(bool(case["mask"])))]
-    else:
-        last = "scaled"
-        nodes = [
-            helper.make_node("Transpose", ["k"], ["kt"], perm=[0, 1, 3, 2]),
-            helper.make_node("MatMul", ["q", "kt"], ["scores"]),
-            helper.make_node("Div", ["scores", "over"], ["scaled"]),
-        ]
-        if case["mask"]:
-            last = "masked"
-            constants["bias"] = np.where(np.tri(n, dtype=bool), 0.0, -np.inf)
-            nodes.append(helper.make_node("Add", ["scaled", "bias"], ["masked"]))
-        nodes.append(helper.make_node("Softmax", [last], ["weights"], axis=-1))
-        nodes.append(helper.make_node("MatMul", ["weights", "v"], ["z"]))
-    graph = helper.make_graph(
-        nodes,
-        "attention",
-        [helper.make_tensor_value_info(name, kind, shape) for name in "qkv"],
-        [helper.make_tensor_value_info("z", kind, shape)],
-        [numpy_helper.from_array(np.asarray(a), name) for name, a in constants.items()],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10)
+    given = {name: side[None] for name, side in zip("qkv", arrays_of(case), strict=True)}
+    masked = "masked = Add (scaled, bias)" if case["mask"] else "masked = Identity (scaled)"
+    nodes = GRAPHS[case["dtype"]].replace("CAUSAL", str(int(bool(case["mask"]))))
+    if case["mask"] and case["dtype"] == "float64":
+        given["bias"] = np.where(np.tri(case["n"], dtype=bool), 0.0, -np.inf)
+    kind = {"float32": "float", "float64": "double"}[case["dtype"]]
+    inputs = ", ".join(f"{kind}{[*side.shape]} {name}" for name, side in given.items())
+    head = '<ir_version: 10, opset_import: ["": 23]>'
+    text = f"{head} attention ({inputs}) => ({kind}{[*given['q'].shape]} z) {{ {nodes} }}"
+    model = parser.parse_model(text.replace("MASK", masked)).SerializeToString()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = len(os.sched_getaffinity(0))
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
-    given = dict(zip("qkv", sides, strict=True))
-    return lambda: session.run(None, given)[0][0].transpose(1, 0, 2).reshape(n, -1)
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    return lambda: session.run(None, given)[0][0].transpose(1, 0, 2).reshape(case["n"], -1)
 
 
-def products_alone(case: Case) -> Callable[[], Any]:
-    """Return the two matrix products of every tile, on every processor, and nothing else."""
+def part_alone(case: Case, part: str) -> Callable[[], Any]:
+    """Return the two products of every tile, or its exponentials, on every processor, alone."""
     from attncli.core.attention import threads, tile_loop
 
     q, k, v = arrays_of(case)
     tiling = tile_loop.tiling_of(q[None], k[None])
-    rows, n = tiling.rows, case["n"]
-
-    buffers = threading.local()
+    rows, n, buffers = tiling.rows, case["n"], threading.local()
+    given = -np.abs(np.random.default_rng(0).normal(size=(rows, tiling.keys))).astype(q.dtype)
 
     def work(task: tuple[int, int]) -> None:
         if not hasattr(buffers, "scores"):
             buffers.scores = np.empty((rows, tiling.keys), q.dtype)
             buffers.product = np.empty((rows, D), q.dtype)
         head, first = task
-        last = first + rows if case["mask"] else n
-        for key in range(0, min(last, n) - tiling.keys + 1, tiling.keys):
+        last = min(first + rows, n) if case["mask"] else n
+        for key in range(0, last - tiling.keys + 1, tiling.keys):
             keys = slice(key, key + tiling.keys)
-            np.matmul(q[head, first : first + rows], k[head, keys].T, buffers.scores)
-            np.matmul(buffers.scores, v[head, keys], buffers.product)
+            if part == "exps":
+                np.exp(given, out=buffers.scores)
+            else:
+                np.matmul(q[head, first : first + rows], k[head, keys].T, buffers.scores)
+                np.matmul(buffers.scores, v[head, keys], buffers.product)
 
     tasks = [(head, first) for head in range(case["heads"]) for first in range(0, n, rows)]
     return lambda: threads.over_threads(work, tasks, tiling.threads)
 
 
-def exponentials_alone(case: Case) -> Callable[[], Any]:
-    """Return e^s of every tile, on every processor, and nothing else."""
-    from attncli.core.attention import threads, tile_loop
-
-    q, k, _ = arrays_of(case)
-    tiling = tile_loop.tiling_of(q[None], k[None])
-    count = case["heads"] * case["n"] ** 2 // (tiling.rows * tiling.keys)
-    scores = -np.abs(np.random.default_rng(0).normal(size=(tiling.rows, tiling.keys)))
-
-    given, buffers = scores.astype(q.dtype), threading.local()
-
-    def work(_: int) -> None:
-        if not hasattr(buffers, "made"):
-            buffers.made = np.empty(given.shape, q.dtype)
-        np.exp(given, out=buffers.made)
-
-    share = 2 if case["mask"] else 1
-    return lambda: threads.over_threads(work, range(count // share), tiling.threads)
-
-
-ENGINES = {
+ENGINES: dict[str, Callable[[Case], Callable[[], Any]]] = {
     "attn": by_attn,
     "numpy": by_numpy,
     "torch": by_torch,
     "onnx": by_onnx,
-    "products": products_alone,
-    "exps": exponentials_alone,
+    "products": partial(part_alone, part="products"),
+    "exps": partial(part_alone, part="exps"),
 }
-PEERS = {"torch": ("PyTorch", "torch"), "onnx": ("ONNX Runtime", "onnxruntime, onnx")}
-"""Engines that need not be there: what they are called, and the modules that they need."""
+PEERS = {"torch": "torch", "onnx": "onnxruntime, onnx"}
+"""Engines that need not be there, and the modules that they need."""
 
 
-def serve(name: str) -> None:
-    """Time one engine whenever a line asks: a case to make ready, or nothing for one more run."""
-    run: Callable[[], Any] = lambda: None  # noqa: E731
-    for line in sys.stdin:
-        if line.strip():
-            case = json.loads(line)
-            run = ENGINES[name](case)
-            found = run()  # a first time, which is not measured
-            if found is not None:
-                np.save(Path(case["folder"]) / f"{name}.npy", found)
+def serve(name: str, case: Case) -> None:
+    """Time one engine on a case whenever a line is read; keep the first result."""
+    run = ENGINES[name](case)
+    for number, _ in enumerate(sys.stdin):
         start = time.perf_counter()
-        run()
-        print(time.perf_counter() - start, flush=True)
-
-
-class Engine:
-    """An engine in a process of its own."""
-
-    def __init__(self, name: str, python: str) -> None:
-        self.process = subprocess.Popen(
-            [python, __file__, "--serve", name],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def ask(self, line: str) -> float:
-        """Return the seconds of one run."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        print(line, file=self.process.stdin, flush=True)
-        return float(self.process.stdout.readline())
-
-    def end(self) -> None:
-        """Let the process end."""
-        self.process.communicate()
+        found = run()
+        seconds = time.perf_counter() - start
+        if number == 0 and found is not None:
+            np.save(f"{case['folder']}/{name}.npy", found)
+        print(seconds, flush=True)
 
 
 def measured(
@@ -278,125 +190,53 @@ def measured(
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return the median seconds of every engine on a case, and how far its result is from attn's.
 
-    The engines take turns. The distance is in units in the last place of the largest number of a
-    row; the parts of the floor have no result.
+    The engines take turns; a first round is not counted. The distance is in units in the last place
+    of the largest number of a row; the parts of the floor have no result.
     """
-    engines = {name: Engine(name, python) for name, python in pythons.items()}
-    seconds: dict[str, list[float]] = {name: [] for name in engines}
-    with tempfile.TemporaryDirectory() as folder:
-        first = json.dumps(case | {"folder": folder})
-        for round_ in range(rounds + 1):
+    seconds: dict[str, list[float]] = {name: [] for name in pythons}
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
+        asked = json.dumps(case | {"folder": folder})
+        engines = {
+            name: running.enter_context(
+                subprocess.Popen([python, __file__, "--serve", name, asked], text=True, **PIPES)
+            )
+            for name, python in pythons.items()
+        }
+        for _ in range(rounds + 1):
             for name, engine in engines.items():
-                found = engine.ask("" if round_ else first)
-                if round_:
-                    seconds[name].append(found)
-        for engine in engines.values():
-            engine.end()
+                assert engine.stdout is not None
+                print(file=engine.stdin, flush=True)
+                seconds[name].append(float(engine.stdout.readline()))
         results = {path.stem: np.load(path) for path in Path(folder).glob("*.npy")}
     own = results.pop("attn")
     unit = np.spacing(np.abs(own).max(axis=-1, keepdims=True))
     apart = {name: float((np.abs(other - own) / unit).max()) for name, other in results.items()}
-    return {name: statistics.median(found) for name, found in seconds.items()}, apart
+    return {name: statistics.median(found[1:]) for name, found in seconds.items()}, apart
 
 
-def engines(sizes: list[int], heads: list[int], peers: dict[str, str], rounds: int) -> None:
+def engines(sizes: list[int], heads: list[int], pythons: dict[str, str], rounds: int) -> None:
     """Print the time of each engine by length, heads, mask and type, and the ratios."""
-    there = [name for name in ENGINES if name not in PEERS or name in peers]
-    pythons = {name: peers.get(name, sys.executable) for name in there}
+    others = [name for name in ("numpy", *PEERS) if name in pythons]
     print(f"engine alone, d = {D}: medians of {rounds} rounds in ms, attn over each, units apart")
-    others = [name for name in pythons if name != "attn"]
-    columns = "".join(f" {name:>8} {'ratio':>6} {'ulp':>5}" for name in others)
-    print(f"{'type':8} {'n':>6} {'heads':>5} {'mask':7} {'attn':>8}{columns}", end="")
-    print(f" {'floor':>6} {'GFLOP/s':>8} {'products':>9}")
+    print(f"{'type':8} {'n':>6} {'heads':>5} {'mask':7} {'attn':>8}", end="")
+    print("".join(f" {name:>8} {'ratio':>6} {'ulp':>5}" for name in others), end="")
+    print(f" {'floor':>8} {'ratio':>6} {'products':>9} {'GFLOP/s':>8}")
     slower = []
     for dtype, n, count, mask in product(("float64", "float32"), sizes, heads, ("", "causal")):
         case = {"dtype": dtype, "n": n, "heads": count, "mask": mask}
         found, apart = measured(case, pythons, rounds)
-        own = found["attn"]
+        own, floor = found["attn"], found["products"] + found["exps"]
         about = f"{dtype:8} {n:6} {count:5} {mask or '-':7}"
         line = f"{about} {own * 1e3:8.1f}"
         for name in others:
-            far = f"{apart[name]:5.1f}" if name in apart else f"{'':5}"
-            line += f" {found[name] * 1e3:8.1f} {own / found[name]:6.2f} {far}"
-            if name in apart and own > found[name]:
+            line += f" {found[name] * 1e3:8.1f} {own / found[name]:6.2f} {apart[name]:5.1f}"
+            if own > found[name]:
                 slower.append(f"{about} {name:8} {own / found[name]:.2f}")
         operations = 4 * n**2 * D * count / (2 if mask else 1)
-        shares = f"{own / (found['products'] + found['exps']):6.2f} {operations / own / 1e9:8.1f}"
-        print(f"{line} {shares} {found['products'] / own:9.2f}", flush=True)
+        line += f" {floor * 1e3:8.1f} {own / floor:6.2f} {found['products'] / own:9.2f}"
+        print(f"{line} {operations / own / 1e9:8.1f}", flush=True)
     print("\nwhere another engine is faster, and how many times as long attn takes")
     print("\n".join(slower) or "nowhere")
-
-
-def attention_file(path: Path, n: int, heads: int) -> None:
-    """Write Q, K and V in float64 as a problem."""
-    q, k, v = arrays_of({"n": n, "heads": heads, "dtype": "float64"})
-    if heads > 1:
-        np.savez(path, Q=q, K=k, V=v, heads=heads)
-    else:
-        np.savez(path, Q=q[0], K=k[0], V=v[0])
-
-
-def layers_file(path: Path, count: int) -> float:
-    """Write layers of GPT-2, each with weights of its own; return the megabytes of these."""
-    draw, n, d, inner = np.random.default_rng(0), 512, 768, 3072
-    shapes: dict[str, tuple[int, ...]] = {"W_1": (d, inner), "b_1": (inner,), "W_2": (inner, d)}
-    shapes |= {f"W_{letter}": (d, d) for letter in "qkvo"}
-    shapes |= {f"b_{letter}": (d,) for letter in "qkvo2"}
-    shapes |= {f"{word}_{half}": (d,) for word in ("gain", "shift") for half in (1, 2)}
-    arrays: dict[str, Any] = {
-        f"layers.{layer}.{key}": draw.normal(size=shape, scale=0.02).astype("f4")
-        for layer in range(1, count + 1)
-        for key, shape in shapes.items()
-    }
-    about: dict[str, Any] = {"heads": 12, "mask": "causal", "norm": "layer", "place": "pre"}
-    about |= {"kind": "transformer", "activation": "gelu_tanh"}
-    x = draw.normal(size=(n, d)).astype("f4")
-    np.savez(path, X=x, **about, **arrays)
-    return float(sum(array.nbytes for array in arrays.values())) / 2**20
-
-
-def processes(
-    sizes: list[tuple[int, int]],
-    layers: int,
-    peers: dict[str, str],
-    rounds: int,
-    checkouts: list[str],
-) -> None:
-    """Print what whole processes take from NPZ to NPZ, and their shares of what PyTorch takes."""
-    with tempfile.TemporaryDirectory() as folder:
-        path, out = Path(folder) / "problem.npz", str(Path(folder) / "output.npz")
-
-        def compared(title: str, script: str, bound: float | None) -> None:
-            words = (*ATTN, "compute", str(path), "--only=output", "-o", out)
-            commands = {"attn": Command(words)} | {c: Command(words, c) for c in checkouts}
-            if "torch" in peers:
-                torch = Command((peers["torch"], "-c", script, str(path), out))
-                commands = {"PyTorch script": torch, **commands}
-            print(f"\nwhole processes, NPZ to NPZ, {title}: medians of {rounds} rounds")
-            bounds = {"attn": bound} if bound and "torch" in peers else {}
-            print_ratios(in_turn(commands, rounds, folder), bounds)
-
-        for n, heads in sizes:
-            attention_file(path, n, heads)
-            title = f"float64, d = {D}, n = {n:,}, heads: {heads}"
-            compared(title, TORCH_SCRIPT, BOUNDS.get((n, heads)))
-        megabytes = layers_file(path, layers)
-        title = f"{layers} layers of GPT-2 in float32, at most {megabytes + 150:.0f} MB"
-        compared(title, TORCH_LAYERS, BOUND_OF_LAYERS)
-
-
-def peers_of(python: str) -> dict[str, str]:
-    """Return the peers that an interpreter can import, with it; a note tells of the others."""
-    found = {}
-    for name, (called, modules) in PEERS.items():
-        asked = subprocess.run(
-            [python, "-c", f"import {modules}"], capture_output=True, check=False
-        )
-        if asked.returncode:
-            print(f"{called} is not installed for {python}: attn is measured without it")
-        else:
-            found[name] = python
-    return found
 
 
 def main() -> None:
@@ -405,23 +245,20 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes, few rounds")
     parser.add_argument("--peers", default=sys.executable, help="an interpreter that has the peers")
     parser.add_argument("--rounds", type=int, help="how often each is run")
-    parser.add_argument("--processes", action="store_true", help="only whole processes")
-    parser.add_argument("checkouts", nargs="*", help="others, of which processes run, too")
-    parser.add_argument("--serve", choices=ENGINES, help=argparse.SUPPRESS)
+    parser.add_argument("--serve", nargs=2, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.serve:
-        serve(asked.serve)
+        name, case = asked.serve
+        serve(name, json.loads(case))
         return
-    peers = peers_of(asked.peers)
     print(f"{len(os.sched_getaffinity(0))} processors, NumPy {np.__version__}")
-    sizes, lengths, rounds = [2048, 4096], [(1024 * 2**i, 1) for i in range(6)], asked.rounds or 7
-    lengths += [(n, 8) for n in (4096, 8192, 16384)]
-    if asked.quick:
-        sizes, lengths, rounds = [1024], [(1024, 1), (2048, 1), (4096, 1)], asked.rounds or 3
-    if not asked.processes:
-        engines(sizes, [1, 8], peers, rounds)
-    layers = 2 if asked.quick else 12
-    processes(lengths, layers, peers, asked.rounds or 3, asked.checkouts)
+    pythons = dict.fromkeys(ENGINES, sys.executable)
+    for name, modules in PEERS.items():
+        pythons[name] = asked.peers
+        if not has(asked.peers, modules):
+            print(f"{modules} cannot be imported by {pythons.pop(name)}: measured without")
+    sizes, rounds = ([1024], 3) if asked.quick else ([2048, 4096], 7)
+    engines(sizes, [1, 8], pythons, asked.rounds or rounds)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,12 @@ print(status, seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 """
 
 
+def has(python: str, modules: str) -> bool:
+    """Return whether an interpreter can import modules."""
+    command = [python, "-c", f"import {modules}"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
 class Cost(NamedTuple):
     """What a process took: seconds on the wall, seconds of the processors, peak of memory in MB."""
 
@@ -48,7 +54,7 @@ class Command(NamedTuple):
     allowed: tuple[int, ...] = (0,)
 
 
-def once(command: Command, folder: Path | str = ".") -> Cost:
+def once(command: Command, folder: str) -> Cost:
     """Run a command in a folder; its output is thrown away.
 
     Raises:
@@ -66,9 +72,7 @@ def once(command: Command, folder: Path | str = ".") -> Cost:
     return Cost(*numbers)
 
 
-def in_turn(
-    commands: Mapping[str, Command], rounds: int, folder: Path | str = "."
-) -> dict[str, Cost]:
+def in_turn(commands: Mapping[str, Command], rounds: int, folder: str) -> dict[str, Cost]:
     """Return the medians of each command, all run in turn; a first round is not counted."""
     runs: dict[str, list[Cost]] = {name: [] for name in commands}
     for number in range(rounds + 1):
@@ -82,7 +86,7 @@ def in_turn(
     }
 
 
-def print_ratios(costs: Mapping[str, Cost], bounds: Mapping[str, float] | None = None) -> None:
+def print_ratios(costs: Mapping[str, Cost], bounds: Mapping[str, float]) -> None:
     """Print a line for each command: what it took, and its share of what the first took.
 
     `bounds` are the largest shares of time on the wall that commands should have.
@@ -90,8 +94,7 @@ def print_ratios(costs: Mapping[str, Cost], bounds: Mapping[str, float] | None =
     first = next(iter(costs.values()))
     print(f"{'':72}{'seconds':>9}{'ratio':>7}{'busy':>9}{'ratio':>7}{'MB':>7}")
     for name, cost in costs.items():
-        most = (bounds or {}).get(name)
         times = zip(cost[:2], first[:2], strict=True)
         texts = "".join(f"{own:9.3f}{own / base:7.2f}" for own, base in times)
-        bound = f"   at most {most}" if most else ""
+        bound = f"   at most {bounds[name]}" if name in bounds else ""
         print(f"{name:72}{texts}{cost.megabytes:7.0f}{bound}", flush=True)

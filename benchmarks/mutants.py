@@ -5,11 +5,10 @@
     python benchmarks/mutants.py --judges
 
 Draws places in the syntax trees of the package (as many of each room as its lines are a share of
-all), changes a comparison, an operator, a number, a condition or the end of a function there, and
-runs the tests, those of the same subject first, until one fails. A mutant that lives is printed
-with its line: either nothing depends on it, or a test is missing. `--judges` has `attn check` call
-every number correct, then every number wrong, and counts the tests that fail. Works in a copy of
-the repository.
+all), changes a comparison, an operator, a number or a condition there, and runs the tests, those of
+the same subject first, until one fails. A mutant that lives is printed with its line: either
+nothing depends on it, or a test is missing. `--judges` has `attn check` call every number correct,
+then every number wrong, and counts the tests that fail. Works in a copy of the repository.
 """
 
 from __future__ import annotations
@@ -25,44 +24,29 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 
 FIRST = {
-    "core": ["tests/mechanisms", "tests/laws", "tests/printing"],
-    "checking": ["tests/checking", "tests/classroom"],
-    "reading": ["tests/reading", "tests/checking"],
-    "printing": ["tests/printing", "tests/sessions"],
-    "pages": ["tests/printing", "tests/classroom"],
-    "classroom": ["tests/classroom", "tests/sessions"],
-    "cli": ["tests/sessions", "tests/docs"],
+    "core": ("mechanisms", "laws", "printing"),
+    "checking": ("checking", "classroom"),
+    "reading": ("reading", "checking"),
+    "printing": ("printing", "sessions"),
+    "pages": ("printing", "classroom"),
+    "classroom": ("classroom", "sessions"),
+    "cli": ("sessions", "docs"),
 }
 """Where the tests of a wing are; those of the other folders run after them."""
 
-COMPARED = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
+OTHERWISE: dict[type[ast.AST], Any] = {
+    **{ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt},
+    **{ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is},
+    **{ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And},
+    **{ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult},
+    **{ast.MatMult: ast.Mult, ast.Pow: ast.Mult, ast.FloorDiv: ast.Div, ast.Mod: ast.Mult},
 }
-CALCULATED = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Div,
-    ast.Div: ast.Mult,
-    ast.MatMult: ast.Mult,
-    ast.Pow: ast.Mult,
-    ast.FloorDiv: ast.Div,
-    ast.Mod: ast.Mult,
-}
-
+"""What stands in place of an operator."""
 
 JUDGE = ROOT / "attncli" / "checking" / "judging" / "judge.py"
 DECIDES = "codes[~near] = judged_steps.WRONG"
@@ -91,11 +75,11 @@ def changed(node: ast.AST) -> Iterator[ast.AST]:
     """Yield what may stand in place of a node."""
     match node:
         case ast.Compare(left, [operator], [right]):
-            yield ast.Compare(left, [COMPARED[type(operator)]()], [right])
-        case ast.BinOp(left, operator, right) if type(operator) in CALCULATED:
-            yield ast.BinOp(left, CALCULATED[type(operator)](), right)
+            yield ast.Compare(left, [OTHERWISE[type(operator)]()], [right])
+        case ast.BinOp(left, operator, right) if type(operator) in OTHERWISE:
+            yield ast.BinOp(left, OTHERWISE[type(operator)](), right)
         case ast.BoolOp(operator, values):
-            yield ast.BoolOp(ast.Or() if isinstance(operator, ast.And) else ast.And(), values)
+            yield ast.BoolOp(OTHERWISE[type(operator)](), values)
         case ast.UnaryOp(ast.Not(), operand) | ast.UnaryOp(ast.USub(), operand):
             yield operand
         case ast.Constant(bool() as value):
@@ -107,15 +91,16 @@ def changed(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def mutants_of(path: Path) -> list[Mutant]:
-    """Return every mutant of a module."""
-    text = path.read_text(encoding="utf-8")
-    lines, tree = text.splitlines(keepends=True), ast.parse(text)
+    """Return every mutant of a module; decorators, as `frozen=True`, change nothing to notice."""
+    data, found = path.read_bytes(), []
     starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line.encode()))
-    data, found = text.encode(), []
-    inside = [node for function in functions(tree) for node in ast.walk(function)]
-    for node in dict.fromkeys(inside):
+    for line in data.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    tree = ast.parse(data)
+    for top in tree.body:
+        if isinstance(top, ast.ClassDef | ast.FunctionDef):
+            top.decorator_list.clear()
+    for node in ast.walk(tree):
         for other in changed(node):
             assert isinstance(node, ast.expr)
             assert node.end_lineno is not None
@@ -126,13 +111,6 @@ def mutants_of(path: Path) -> list[Mutant]:
             new = (data[:begin] + after.encode() + data[end:]).decode()
             found.append(Mutant(path, node.lineno, before, after, new))
     return found
-
-
-def functions(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield the statements of a module that are run: no texts, types or imports."""
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Assign):
-            yield from node.body if isinstance(node, ast.ClassDef | ast.FunctionDef) else [node]
 
 
 def drawn(folders: list[str], count: int, seed: int) -> list[Mutant]:
@@ -148,34 +126,35 @@ def drawn(folders: list[str], count: int, seed: int) -> list[Mutant]:
     return chosen
 
 
+def failures(path: Path, text: str, copy: Path, *arguments: str) -> list[str]:
+    """Return which tests fail in a copy of the repository in which a file has another text."""
+    place = copy / path.relative_to(ROOT)
+    place.write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rfE", *arguments],
+        cwd=copy,
+        env={**os.environ, "PYTHONPATH": str(copy)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    shutil.copy2(path, place)
+    lines = [line.split(" - ")[0] for line in done.stdout.splitlines()]
+    failed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
+    collected = done.returncode in (0, 1, 5)
+    return [line.split(maxsplit=1)[1] for line in failed] or ["no test is found"] * (not collected)
+
+
 def killed_by(mutant: Mutant, copy: Path, workers: str) -> str:
     """Return the first test that fails with a mutant in place; empty where none does."""
-    place = copy / mutant.path.relative_to(ROOT)
-    wing = mutant.path.relative_to(ROOT).parts[1]
-    first = FIRST.get(wing, [])
-    others = sorted(str(path.relative_to(copy)) for path in (copy / "tests").iterdir())
-    rest = [name for name in others if (copy / name).is_dir() and name not in first]
-    place.write_text(mutant.text, encoding="utf-8")
-    try:
-        for folders in (first, rest):
-            command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", workers, *folders]
-            if folders:
-                done = subprocess.run(
-                    [*command, "-p", "no:cacheprovider", "-rfE"],
-                    cwd=copy,
-                    env={**os.environ, "PYTHONPATH": str(copy)},
-                    capture_output=True,
-                    text=True,
-                    check=False,
-                )
-                failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
-                if failed:
-                    return failed[-1].removeprefix("FAILED ").split(" - ")[0]
-                if done.returncode not in (0, 5):
-                    return "the tests cannot be collected"
-        return ""
-    finally:
-        shutil.copy2(mutant.path, place)
+    first = FIRST.get(mutant.path.relative_to(ROOT).parts[1], ())
+    rest = {path.name for path in (copy / "tests").iterdir() if path.is_dir()} - {*first}
+    for folders in filter(None, (first, sorted(rest))):
+        tests = [f"tests/{name}" for name in folders]
+        failed = failures(mutant.path, mutant.text, copy, "-x", "-n", workers, *tests)
+        if failed:
+            return failed[-1]
+    return ""
 
 
 def try_judges(copy: Path, workers: str) -> None:
@@ -185,14 +164,8 @@ def try_judges(copy: Path, workers: str) -> None:
         for before, after in changes.items():
             assert text.count(before) == 1, before
             text = text.replace(before, after)
-        (copy / JUDGE.relative_to(ROOT)).write_text(text, encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", "-q", "-n", workers, "--tb=no", "-rfE"]
-        environment = {**os.environ, "PYTHONPATH": str(copy)}
-        done = subprocess.run(
-            command, cwd=copy, env=environment, capture_output=True, text=True, check=False
-        )
-        failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-        files = {line.split()[1].partition("::")[0] for line in failed}
+        failed = failures(JUDGE, text, copy, "--tb=no", "-n", workers)
+        files = {test.partition("::")[0] for test in failed}
         print(f"{says} to everything: {len(failed)} tests of {len(files)} files fail", flush=True)
 
 

@@ -14,12 +14,16 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from itertools import product
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
 SHOWN = 8
 """Number of differences that are printed in full."""
+
+ANSWERED = ("gradient", "i_am_good", "integers_scaled")
+"""Samples that answers of students are checked against."""
 
 RUNNER = """
 import contextlib, io, json, sys
@@ -38,55 +42,36 @@ for line in sys.stdin:
 """
 
 
+def files(pattern: str) -> list[str]:
+    return sorted(str(path.relative_to(ROOT)) for path in ROOT.glob(pattern) if path.is_file())
+
+
+WORDS = {
+    "SAMPLE": files("sample_inputs/*"),
+    "WRONG": files("tests/data/errors/*"),
+    "ANSWERED": [path for name in ANSWERED for path in files(f"sample_inputs/{name}.*")],
+    "ANSWERS": files("sample_inputs/answers/*"),
+    "FORM": ["table", "json", "yaml", "csv", "tidy", "markdown", "latex", "html", "npz"],
+    "WIDE": ["table", "html"],
+    "SHEET": ["markdown", "latex", "html", "yaml", "moodle"],
+    "REPORT": ["table", "json", "html", "markdown", "csv"],
+    "COMMAND": ["compute", "check", "explain", "new", "vary", "worksheet"],
+    "TOPIC": ["--help", "scores", "schema", "samples", "manual"],
+}
+COMMANDS = (
+    *("compute SAMPLE -f FORM", "compute SAMPLE -f WIDE --full -d 12", "compute SAMPLE --why"),
+    *("compute WRONG", "worksheet SAMPLE -f SHEET", "explain SAMPLE output"),
+    *("check SAMPLE --problem-only", "check ANSWERED ANSWERS -f REPORT"),
+    *("check ANSWERED ANSWERS --solution", "vary sample_inputs/integers.yaml -n 2"),
+    *("COMMAND --help", "TOPIC"),
+)
+"""What is compared: each with every one of its words in capitals."""
+
+
 def commands() -> list[list[str]]:
     """Return the commands to compare, with paths relative to the repository."""
-    samples = sorted(p for p in (ROOT / "sample_inputs").iterdir() if p.is_file())
-    problems = [str(p.relative_to(ROOT)) for p in samples]
-    wrong = [str(p.relative_to(ROOT)) for p in sorted((ROOT / "tests/data/errors").iterdir())]
-    answers = [str(p.relative_to(ROOT)) for p in sorted((ROOT / "sample_inputs/answers").iterdir())]
-    pages = ("table", "json", "yaml", "csv", "tidy", "markdown", "latex", "html", "npz")
-    found = [["compute", problem, "-f", form] for problem in problems for form in pages]
-    found += [
-        ["compute", p, "-f", form, "--full", "-d", "12"]
-        for p in problems
-        for form in ("table", "html")
-    ]
-    found += [["compute", problem, "--why"] for problem in problems]
-    found += [["compute", path] for path in wrong]
-    found += [
-        ["worksheet", p, "-f", form]
-        for p in problems
-        for form in ("markdown", "latex", "html", "yaml", "moodle")
-    ]
-    found += [["explain", p, "output"] for p in problems]
-    found += [["check", p, "--problem-only"] for p in problems[:3]]
-    found += [
-        ["check", p, a, *f]
-        for a in answers
-        for p in problems
-        if Path(p).stem in ("integers_scaled", "i_am_good", "gradient")
-        for f in (
-            [],
-            ["-f", "json"],
-            ["-f", "html"],
-            ["-f", "markdown"],
-            ["-f", "csv"],
-            ["--solution"],
-        )
-    ]
-    found += [
-        [command, "--help"]
-        for command in ("compute", "check", "explain", "new", "vary", "worksheet")
-    ]
-    return [
-        *found,
-        ["--help"],
-        ["scores"],
-        ["schema"],
-        ["samples"],
-        ["manual"],
-        ["vary", "sample_inputs/integers.yaml", "-n", "2"],
-    ]
+    choices = ([WORDS.get(word, [word]) for word in line.split()] for line in COMMANDS)
+    return [[*words] for several in choices for words in product(*several)]
 
 
 def outputs(checkout: str, asked: list[list[str]]) -> list[list[str | int]]:
@@ -105,13 +90,12 @@ def main() -> int:
     asked = commands()
     before, after = (outputs(checkout, asked) for checkout in sys.argv[1:3])
     differ = [(a, b, c) for a, b, c in zip(asked, before, after, strict=True) if b != c]
-    for arguments, old, new in differ[:SHOWN]:
+    for number, (arguments, old, new) in enumerate(differ):
         print("attn", *arguments)
-        a, b = ("\n".join(str(part) for part in given).splitlines() for given in (old, new))
+        a, b = ("\n".join(map(str, given)).splitlines() for given in (old, new))
         difference = difflib.unified_diff(a, b, "before", "after", n=0, lineterm="")
-        print("\n".join(line[:200] for line in list(difference)[:20]))
-    for arguments, *_ in differ[SHOWN:]:
-        print("attn", *arguments)
+        if number < SHOWN:
+            print("\n".join(line[:200] for line in list(difference)[:20]))
     statuses = Counter(status for status, *_ in after)
     print("exit statuses:", ", ".join(f"{n} of {status}" for status, n in sorted(statuses.items())))
     print(f"{len(differ)} of {len(asked)} outputs differ")

@@ -9,33 +9,55 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parents[2] / "tests" / "data" / "recorded"
+import numpy as np
+
+DATA = Path(__file__).parents[2] / "tests" / "data"
 NAMES = (
-    "blocks",
-    "counts",
-    "deepseek_v3",
-    "diffllama",
-    "encoders",
-    "flash_attention",
-    "flex_attention",
-    "linear_attention",
-    "qwen3_next",
+    *("attentions", "blocks", "conventions", "counts", "encoders", "kernels"),
+    *("linear_attention", "rope_scaling"),
 )
 
 
-def numbers(value: Any) -> Iterator[float]:
-    """Yield every number in nested lists and mappings, in their order."""
-    if isinstance(value, dict | list):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from numbers(part)
-    elif isinstance(value, int | float):
-        yield value
+def as_lists(found: Any) -> Any:
+    """Return values as a file holds them, with lists in place of arrays and tensors."""
+    return json.loads(json.dumps(found, default=lambda array: array.tolist()))
 
 
-def farthest(now: Any, recorded: Any) -> float:
-    """Return the largest difference of two numbers, relative to the larger one above 1."""
-    pairs = zip(numbers(now), numbers(recorded), strict=True)
-    return max(abs(a - b) / max(1.0, abs(b)) for a, b in pairs)
+def write(path: Path, found: Any) -> None:
+    """Write lines of JSON, one value as JSON, or arrays."""
+    if path.suffix == ".npz":
+        np.savez_compressed(path, **found)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(f"{json.dumps(case)}\n" for case in as_lists(found)), "utf-8")
+    else:
+        path.write_text(json.dumps(as_lists(found), indent=1) + "\n", "utf-8")
+
+
+def read(path: Path) -> Any:
+    """Return what `write` has written."""
+    if path.suffix == ".npz":
+        return as_lists(dict(np.load(path)))
+    text = path.read_text("utf-8")
+    return [*map(json.loads, text.splitlines())] if path.suffix == ".jsonl" else json.loads(text)
+
+
+def differences(now: Any, recorded: Any) -> Iterator[float]:
+    """Yield how far each number is from that of the file, relative to the larger one above 1.
+
+    Raises:
+        SystemExit: if something else than a number differs.
+    """
+    if isinstance(now, dict) and isinstance(recorded, dict) and now.keys() == recorded.keys():
+        now, recorded = [*now.values()], [recorded[key] for key in now]
+    if isinstance(now, list) and isinstance(recorded, list) and len(now) == len(recorded):
+        for one, other in zip(now, recorded, strict=True):
+            yield from differences(one, other)
+    elif isinstance(now, int | float) and isinstance(recorded, int | float):
+        far = abs(now - recorded) / max(1.0, abs(recorded))
+        is_same = np.array_equal(now, recorded, equal_nan=True)
+        yield 0.0 if is_same else np.inf if np.isnan(far) else far
+    elif now != recorded:
+        raise SystemExit(f"{now} differs from what is recorded: {recorded}")
 
 
 def main() -> None:
@@ -44,18 +66,13 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="write nothing")
     asked = parser.parse_args()
     for name in asked.names or NAMES:
-        module = import_module(f"benchmarks.libraries.{name}")
-        if not asked.check and hasattr(module, "save"):  # what is no JSON
-            module.save()
-        for file, cases in module.RECORDED.items():
-            path, found = FOLDER / f"{file}.jsonl", [*cases()]
+        for file, function in import_module(f"benchmarks.libraries.{name}").RECORDED.items():
+            found = function()
             if asked.check:
-                lines = path.read_text(encoding="utf-8").splitlines()
-                far = farthest(json.loads(json.dumps(found)), [*map(json.loads, lines)])
-                print(f"{file}: {len(found)} problems, at most {far:.1e} apart")
+                far = max(differences(as_lists(found), read(DATA / file)))
+                print(f"{file}: {len(found)} problems, at most {far:.1e} apart", flush=True)
             else:
-                text = "".join(f"{json.dumps(one)}\n" for one in found)
-                path.write_text(text, encoding="utf-8")
+                write(DATA / file, found)
 
 
 if __name__ == "__main__":

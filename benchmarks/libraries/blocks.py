@@ -8,179 +8,157 @@ written as keys of a problem: `nn.Linear` holds (d_out, d_in), which is transpos
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from itertools import product
+from typing import Any
 
 import torch
 from transformers import GPT2Config, LlamaConfig
 from transformers.models.gpt2.modeling_gpt2 import GPT2Block
 from transformers.models.llama.modeling_llama import LlamaDecoderLayer
 
-SEEDS = range(2)
+from benchmarks.libraries.modules import angles, causal, wide
+
 N, D, HEADS, INNER = 5, 8, 2, 12
 """Number of tokens, features, heads, and features of the hidden layer."""
 
-BASE = 10000.0
-"""The base of the angles of rotations."""
+BASE, EPS = 10000.0, 1e-6
+"""The base of the angles of Llama's rotations, and what its norms add."""
 
-Keys = dict[str, Any]
-Matrices = dict[str, Any]
-
-
-class Block(NamedTuple):
-    """A block of a library that has calculated its output.
-
-    Attributes:
-        words: the keys of the problem that are no matrices.
-        module: the block, whose parameters may be replaced by their derivatives.
-        matrices: reads the parameters of the block as keys of the problem.
-        x: the tokens, (1, n, d).
-        output: what the block makes of them.
-    """
-
-    words: Keys
-    module: Any
-    matrices: Callable[[Any], Matrices]
-    x: torch.Tensor
-    output: torch.Tensor
+Weights = dict[str, Any]
 
 
-def drawn(module: Any, seed: int) -> Any:
-    """Return a module in float64 with random parameters, gains about 1."""
-    torch.manual_seed(seed)
-    module = module.double().eval()
-    for name, parameter in module.named_parameters():
-        values = torch.randn_like(parameter) / 2
-        is_gain = parameter.ndim == 1 and name.endswith("weight")
-        parameter.data = values / 2 + 1 if is_gain else values
-    return module
+# ---- the weights of modules as keys of a problem; those of an nn.Linear are (d_out, d_in)
 
 
-def tokens() -> torch.Tensor:
-    return torch.randn(1, N, D, dtype=torch.float64, requires_grad=True)
+def of_linear(**modules: Any) -> Weights:
+    """Return the weights and biases of modules by the ends of their keys."""
+    found = {}
+    for end, module in modules.items():
+        is_stored_out_in = isinstance(module, torch.nn.Linear)
+        found[f"W_{end}"] = module.weight.T if is_stored_out_in else module.weight
+        if getattr(module, "bias", None) is not None:
+            found[f"b_{end}"] = module.bias
+    return found
 
 
-def encoder_layer(seed: int, norm_first: bool, activation: str) -> Block:
-    made = torch.nn.TransformerEncoderLayer(
+def of_norms(*norms: Any) -> Weights:
+    found = {f"gain_{place}": norm.weight for place, norm in enumerate(norms, 1)}
+    shifts = {f"shift_{place}": getattr(norm, "bias", None) for place, norm in enumerate(norms, 1)}
+    return found | {key: shift for key, shift in shifts.items() if shift is not None}
+
+
+def side_by_side(weight: Any, bias: Any) -> Weights:
+    """Return the parts of queries, keys and values of a weight (d_in, 3 · d_out)."""
+    found = dict(zip(("W_q", "W_k", "W_v"), weight.chunk(3, -1), strict=True))
+    if bias is not None:
+        found |= zip(("b_q", "b_k", "b_v"), bias.chunk(3), strict=True)
+    return found
+
+
+def of_multihead(module: Any) -> Weights:
+    found = side_by_side(module.in_proj_weight.T, module.in_proj_bias)
+    return found | of_linear(o=module.out_proj)
+
+
+def of_encoder_layer(layer: Any) -> Weights:
+    found = of_multihead(layer.self_attn) | of_norms(layer.norm1, layer.norm2)
+    return found | of_linear(**{"1": layer.linear1, "2": layer.linear2})
+
+
+def of_gpt2_block(block: Any) -> Weights:
+    found = side_by_side(block.attn.c_attn.weight, block.attn.c_attn.bias)
+    found |= of_linear(o=block.attn.c_proj, **{"1": block.mlp.c_fc, "2": block.mlp.c_proj})
+    return found | of_norms(block.ln_1, block.ln_2)
+
+
+def of_llama_layer(layer: Any) -> Weights:
+    attention, mlp = layer.self_attn, layer.mlp
+    found = of_linear(**{letter: getattr(attention, f"{letter}_proj") for letter in "qkvo"})
+    found |= of_linear(**{"1": mlp.gate_proj, "3": mlp.up_proj, "2": mlp.down_proj})
+    return found | of_norms(layer.input_layernorm, layer.post_attention_layernorm)
+
+
+# ---- the layers
+
+
+def encoder_layer(norm_first: bool, activation: str) -> Any:
+    return torch.nn.TransformerEncoderLayer(
         D, HEADS, INNER, 0.0, activation, norm_first=norm_first, batch_first=True
     )
-    layer, x = drawn(made, seed), tokens()
-    words = {"norm": "layer", "place": "pre" if norm_first else "post", "activation": activation}
-    return Block(words, layer, of_encoder_layer, x, layer(x))
 
 
-def of_encoder_layer(layer: Any) -> Matrices:
-    """One matrix (3d, d) is that of queries, keys and values."""
-    attention = layer.self_attn
-    weights, biases = attention.in_proj_weight.chunk(3), attention.in_proj_bias.chunk(3)
-    found = {f"W_{letter}": weight.T for letter, weight in zip("qkv", weights, strict=True)}
-    found |= {f"b_{letter}": bias for letter, bias in zip("qkv", biases, strict=True)}
-    found |= of_linear("o", attention.out_proj)
-    found |= of_linear("1", layer.linear1) | of_linear("2", layer.linear2)
-    return found | of_norm("1", layer.norm1) | of_norm("2", layer.norm2)
-
-
-def gpt2_block(seed: int) -> Block:
+def gpt2_block() -> Any:
     """GPT-2: layer norm before, a causal mask, the tanh form of GELU."""
     config = GPT2Config(n_embd=D, n_head=HEADS, n_inner=INNER, n_positions=N)
     config.resid_pdrop = config.attn_pdrop = config.embd_pdrop = 0.0
     config._attn_implementation = "eager"
-    block, x = drawn(GPT2Block(config, layer_idx=0), seed), tokens()
-    words = {"norm": "layer", "place": "pre", "activation": "gelu_tanh", "mask": "causal"}
-    return Block(words, block, of_gpt2_block, x, first(block(x, attention_mask=causal())))
+    return GPT2Block(config, layer_idx=0)
 
 
-def of_gpt2_block(block: Any) -> Matrices:
-    found = {}
-    side_by_side = block.attn.c_attn
-    for place, letter in enumerate("qkv"):
-        columns = slice(place * D, (place + 1) * D)
-        found[f"W_{letter}"] = side_by_side.weight[:, columns]
-        found[f"b_{letter}"] = side_by_side.bias[columns]
-    for number, conv in (("o", block.attn.c_proj), ("1", block.mlp.c_fc), ("2", block.mlp.c_proj)):
-        found |= {f"W_{number}": conv.weight, f"b_{number}": conv.bias}
-    return found | of_norm("1", block.ln_1) | of_norm("2", block.ln_2)
-
-
-def llama_layer(seed: int) -> Block:
+def llama_layer() -> Any:
     """Llama: RMS norm before, rotations of halves, two queries to a key, SwiGLU, no biases."""
-    config = LlamaConfig(
-        hidden_size=D, num_attention_heads=HEADS, num_key_value_heads=1, intermediate_size=INNER
-    )
-    # The library's own norm, its angles, and its softmax other than that of PyTorch are calculated
-    # in float32, whatever the type of the tokens.
+    about = {"hidden_size": D, "num_attention_heads": HEADS, "num_key_value_heads": 1}
+    config = LlamaConfig(**about, intermediate_size=INNER, rms_norm_eps=EPS)
     config._attn_implementation = "sdpa"
-    made = LlamaDecoderLayer(config, layer_idx=0)
-    made.input_layernorm = torch.nn.RMSNorm(D, eps=config.rms_norm_eps)
-    made.post_attention_layernorm = torch.nn.RMSNorm(D, eps=config.rms_norm_eps)
-    layer, x = drawn(made, seed), tokens()
-    size = D // HEADS
-    speeds = BASE ** (-torch.arange(0, size, 2, dtype=torch.float64) / size)
-    angles = torch.outer(torch.arange(N, dtype=torch.float64), speeds).repeat(1, 2)[None]
-    waves = angles.cos(), angles.sin()
-    output = first(layer(x, attention_mask=causal(), position_embeddings=waves))
-    words: Keys = {"norm": "rms", "eps": config.rms_norm_eps, "place": "pre", "mask": "causal"}
-    words |= {"activation": "swiglu", "kv_heads": 1}
-    words["positions"] = {"name": "rope", "pairs": "halves", "base": BASE}
-    return Block(words, layer, of_llama_layer, x, output)
+    return LlamaDecoderLayer(config, layer_idx=0)
 
 
-def of_llama_layer(layer: Any) -> Matrices:
-    attention, mlp = layer.self_attn, layer.mlp
-    linear = {"q": attention.q_proj, "k": attention.k_proj, "v": attention.v_proj}
-    linear |= {"o": attention.o_proj, "1": mlp.gate_proj, "3": mlp.up_proj, "2": mlp.down_proj}
-    found = {f"W_{name}": module.weight.T for name, module in linear.items()}
-    found |= {"gain_1": layer.input_layernorm.weight}
-    return found | {"gain_2": layer.post_attention_layernorm.weight}
+def case(
+    seed: int,
+    make: Callable[[], Any],
+    read: Callable[[Any], Weights],
+    words: dict[str, Any],
+    inputs: dict[str, Any],
+) -> dict[str, Any]:
+    """Return the keys of a problem, its output, and the derivatives of the sum of that.
 
-
-def causal() -> torch.Tensor:
-    return torch.full((N, N), -torch.inf, dtype=torch.float64).triu(1)[None, None]
-
-
-def first(found: Any) -> Any:
-    """Return the tokens of what a block returns, which may be alone or in a tuple."""
-    return found[0] if isinstance(found, tuple) else found
-
-
-def of_linear(number: str, module: Any) -> dict[str, Any]:
-    return {f"W_{number}": module.weight.T, f"b_{number}": module.bias}
-
-
-def of_norm(number: str, module: Any) -> dict[str, Any]:
-    return {f"gain_{number}": module.weight, f"shift_{number}": module.bias}
-
-
-def case(block: Block) -> dict[str, Any]:
-    """Return the keys of a problem, its output, and the derivatives of the sum of that."""
-    keys: Keys = {"kind": "transformer", "heads": HEADS, **block.words, "X": block.x[0].tolist()}
-    keys |= {name: matrix.tolist() for name, matrix in block.matrices(block.module).items()}
-    block.output.sum().backward()
-    for parameter in block.module.parameters():
+    Args:
+        seed: of the parameters, which are about 1 if they are gains, and of the tokens.
+        make: makes the module.
+        read: reads its parameters as keys of a problem.
+        words: the other keys of the problem.
+        inputs: what the module is called with beside the tokens.
+    """
+    module = make().double().eval()
+    torch.manual_seed(seed)
+    for name, parameter in module.named_parameters():
+        values = torch.randn_like(parameter) / 2
+        is_gain = parameter.ndim == 1 and name.endswith("weight")
+        parameter.data = values / 2 + 1 if is_gain else values
+    x = torch.randn(1, N, D, dtype=torch.float64, requires_grad=True)
+    with wide():
+        output = module(x, **inputs)
+    output = output[0] if isinstance(output, tuple) else output
+    keys = {"kind": "transformer", "heads": HEADS, **words, "X": x[0].tolist()}
+    keys |= {name: weight.tolist() for name, weight in read(module).items()}
+    output.sum().backward()
+    for parameter in module.parameters():
         parameter.data = parameter.grad
-    assert block.x.grad is not None
-    derivatives = {"X": block.x.grad[0], **block.matrices(block.module)}
-    return {
-        "problem": keys,
-        "output": block.output[0].tolist(),
-        "derivatives": {f"d_{name}": one.tolist() for name, one in derivatives.items()},
-    }
+    assert x.grad is not None
+    derivatives = {"d_X": x.grad[0], **{f"d_{name}": one for name, one in read(module).items()}}
+    return {"problem": keys, "output": output[0], "derivatives": derivatives}
 
 
-BLOCKS: list[Callable[[int], Block]] = [
-    *(
-        partial(encoder_layer, norm_first=norm_first, activation=activation)
-        for norm_first in (False, True)
-        for activation in ("relu", "gelu")
-    ),
-    gpt2_block,
-    llama_layer,
-]
+def cases() -> list[dict[str, Any]]:
+    blocks: list[Any] = [
+        (
+            partial(encoder_layer, norm_first, activation),
+            of_encoder_layer,
+            {"norm": "layer", "place": "pre" if norm_first else "post", "activation": activation},
+            {},
+        )
+        for norm_first, activation in product((False, True), ("relu", "gelu"))
+    ]
+    words: dict[str, Any] = {"norm": "layer", "place": "pre", "activation": "gelu_tanh"}
+    masked = {"attention_mask": causal(N)}
+    blocks.append((gpt2_block, of_gpt2_block, {**words, "mask": "causal"}, masked))
+    words |= {"norm": "rms", "eps": EPS, "mask": "causal", "activation": "swiglu", "kv_heads": 1}
+    words["positions"] = {"name": "rope", "pairs": "halves", "base": BASE}
+    turns = {"position_embeddings": angles(N, D // HEADS, BASE)}
+    blocks.append((llama_layer, of_llama_layer, words, masked | turns))
+    return [case(seed, *block) for block in blocks for seed in range(2)]
 
 
-def cases() -> Iterator[dict[str, Any]]:
-    return (case(block(seed)) for block in BLOCKS for seed in SEEDS)
-
-
-RECORDED = {"torch_blocks": cases}
+RECORDED = {"recorded/torch_blocks.jsonl": cases}

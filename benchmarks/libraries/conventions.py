@@ -1,27 +1,18 @@
-"""Which conventions `attn check` names in dumps of layers that PyTorch calculated.
+"""Layers with a convention, which PyTorch calculates and `attn check` names in the tests.
 
-    python -m benchmarks.libraries.conventions [LAYERS]
-    python -m benchmarks.libraries.conventions tests/data/layers/conventions.npz
-
-Each of the conventions is made in plain PyTorch, in random layers, in float32 and bfloat16, and
-dumped whole, or as the weights and the output alone. Nothing of the calculation is of attncli. The
-second command writes one layer of each, for machines without PyTorch.
+Each of the conventions is made in plain PyTorch, in a random layer, in float32 and bfloat16. The
+tests have the layer whole, or as the weights and the output alone.
 """
 
 from __future__ import annotations
 
 import json
-import sys
-from collections import Counter
-from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.random import Generator
-
-import attncli
 
 NAMES = (
     *("weights_out_in", "w_o_transposed", "heads_interleaved", "heads_reshaped", "heads_joined"),
@@ -32,7 +23,10 @@ NAMES = (
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
-SHOWN_ALONE = ("weights", "output")
+SEED = 1
+"""Of the layers that are stored; the tests judge those of any other as well."""
+
+Arrays = dict[str, Any]
 
 
 def problem(random: Generator, name: str) -> dict[str, Any]:
@@ -124,74 +118,34 @@ def together(heads: Any, name: str) -> Any:
     return heads.reshape(*lead, n, count * d)
 
 
-def dumped(name: str, seed: int, kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the keys of a problem, and the arrays of a layer with a convention, or with none."""
-    random = np.random.default_rng([NAMES.index(name), seed])
-    keys = problem(random, name)
-    wrong = "" if seed < 0 else name
-    return keys, layer(keys, wrong, DTYPES[kind])
-
-
-def first_of(arrays: dict[str, Any], right: dict[str, Any], kind: str) -> str:
+def first_of(steps: Arrays, right: Arrays, dtype: str) -> str:
     """Return the first step whose arrays differ by more than rounding explains."""
-    most = 1e-5 if kind == "float32" else 0.05
-    for name, array in arrays.items():
+    most = 1e-5 if dtype == "float32" else 0.05
+    for name, array in steps.items():
         if array.shape != right[name].shape or not np.allclose(array, right[name], 0, most):
             return name
     return ""
 
 
-def rounded(keys: dict[str, Any], dtype: torch.dtype) -> dict[str, Any]:
-    """Return the keys of a problem with matrices in a type, as the layer has them."""
-    matrices = {k: x for k, x in keys.items() if isinstance(x, np.ndarray)}
-    return keys | {k: torch.tensor(x).to(dtype).float().numpy() for k, x in matrices.items()}
-
-
-def outcomes(name: str, seed: int, kind: str) -> Iterator[str]:
-    """Yield what is said of a layer with a convention, and of the right one."""
-    keys, arrays = dumped(name, seed, kind)
-    right = layer(keys, "", DTYPES[kind])
-    problem_ = attncli.Problem(**rounded(keys, DTYPES[kind]))
-    for shown in (list(arrays), SHOWN_ALONE):
-        some, same = ({k: every[k] for k in shown} for every in (arrays, right))
-        report = attncli.check(problem_, same, marking={"dtype": kind})
-        yield "equal: right" if report.verdict == "correct" else "EQUAL: WRONG"
-        report = attncli.check(problem_, some, marking={"dtype": kind})
-        said = report.convention.id if report.convention else ""
-        yield "named" if said == name else f"{name}: {said or report.verdict}"
-        first = first_of(some, same, kind)
-        if said and report.first_wrong_step != first:
-            yield f"FIRST: {report.first_wrong_step}, not {first}"
-
-
-def save(path: str) -> None:
-    """Write a layer for each convention and type: all numbers in a row, and what they are."""
+def stored() -> Arrays:
+    """Return a layer for each convention and type: all numbers in a row, and what they are."""
     index, numbers = [], []
-    for (kind, dtype), name in product(DTYPES.items(), NAMES):
-        keys, arrays = dumped(name, 1, kind)
-        matrices = {k: x for k, x in rounded(keys, dtype).items() if isinstance(x, np.ndarray)}
-        options = {k: x for k, x in keys.items() if k not in matrices}
-        shapes = [{k: x.shape for k, x in some.items()} for some in (matrices, arrays)]
-        right = layer(keys, "", dtype)
-        shown = (arrays, {k: arrays[k] for k in SHOWN_ALONE})
-        first = [first_of(some, right, kind) for some in shown]
-        about = {"dtype": kind, "convention": name, "options": options, "first": first}
+    for (dtype, short), (place, name) in product(DTYPES.items(), enumerate(NAMES)):
+        keys = {
+            key: torch.tensor(x).to(short).float().numpy() if isinstance(x, np.ndarray) else x
+            for key, x in problem(np.random.default_rng([place, SEED]), name).items()
+        }
+        steps, right = layer(keys, name, short), layer(keys, "", short)
+        matrices = {key: x for key, x in keys.items() if isinstance(x, np.ndarray)}
+        options = {key: x for key, x in keys.items() if key not in matrices}
+        shapes = [{key: x.shape for key, x in some.items()} for some in (matrices, steps)]
+        alone = {key: steps[key] for key in ("weights", "output")}
+        first = [first_of(shown, right, dtype) for shown in (steps, alone)]
+        about = {"dtype": dtype, "convention": name, "options": options, "first": first}
         index.append(about | {"shapes": shapes})
-        numbers += [x.astype("f4").ravel() for x in (*matrices.values(), *arrays.values())]
+        numbers += [x.astype("f4").ravel() for x in (*matrices.values(), *steps.values())]
     text = json.dumps(index, default=lambda array: array.tolist())
-    np.savez_compressed(path, index=np.array(text), numbers=np.concatenate(numbers))
+    return {"index": np.array(text), "numbers": np.concatenate(numbers)}
 
 
-def main(layers: int) -> None:
-    cases = product(DTYPES, NAMES, range(layers))
-    found = Counter((k, said) for k, name, seed in cases for said in outcomes(name, seed, k))
-    for (kind, said), count in sorted(found.items()):
-        print(f"{kind:9} {count:5} {said}")
-
-
-if __name__ == "__main__":
-    what = sys.argv[1] if len(sys.argv) > 1 else "20"
-    if what.isdecimal():
-        main(int(what))
-    else:
-        save(what)
+RECORDED = {"layers/conventions.npz": stored}

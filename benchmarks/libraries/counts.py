@@ -15,31 +15,36 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
-TOKENS = 5
+from benchmarks.libraries.blocks import (
+    of_encoder_layer,
+    of_gpt2_block,
+    of_llama_layer,
+    of_multihead,
+)
+
+TOKENS, WORDS = 5, 11
 
 Keys = dict[str, Any]
 
 
-def counted(module: Any, *inputs: Any, **options: Any) -> dict[str, int]:
+def counted(module: Any, *inputs: Any) -> dict[str, int]:
     """Return the parameters of a module, and the FLOPs of one call, without those of angles."""
     with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
-        module(*inputs, **options)
+        module(*inputs)
     parts = counter.get_flop_counts()
     of_angles = sum(sum(part.values()) for name, part in parts.items() if "rotary" in name)
     parameters = sum(part.numel() for part in module.parameters())
     return {"parameters": parameters, "flops": counter.get_total_flops() - of_angles}
 
 
-def projections(d: int, kv: int, size: int, heads: int) -> Keys:
-    wide, keys = heads * size, kv * size
-    return {"W_q": [d, wide], "W_k": [d, keys], "W_v": [d, keys], "W_o": [wide, d]}
+def shapes_of(weights: Keys) -> Keys:
+    return {key: [*weight.shape] for key, weight in weights.items()}
 
 
 def multi_head(d: int, heads: int, bias: bool) -> Keys:
     module = torch.nn.MultiheadAttention(d, heads, bias=bias, batch_first=True)
     x = torch.zeros(1, TOKENS, d, requires_grad=True)
-    shapes = {"X": [TOKENS, d], **projections(d, heads, d // heads, heads)}
-    shapes |= {f"b_{letter}": [d] for letter in "qkvo"} if bias else {}
+    shapes = {"X": [TOKENS, d], **shapes_of(of_multihead(module))}
     case = {"shapes": shapes, "options": {"heads": heads}, **counted(module, x, x, x)}
     with FlopCounterMode(display=False) as counter:
         module(x, x, x)[0].sum().backward()
@@ -49,22 +54,14 @@ def multi_head(d: int, heads: int, bias: bool) -> Keys:
 def encoder(d: int, heads: int, inner: int, bias: bool, first: bool) -> Keys:
     options = {"bias": bias, "norm_first": first, "dropout": 0.0, "batch_first": True}
     module = torch.nn.TransformerEncoderLayer(d, heads, inner, **options)
-    shapes = {"X": [TOKENS, d], **layer(projections(d, heads, d // heads, heads), d, inner, bias)}
+    shapes = {"X": [TOKENS, d], **shapes_of(of_encoder_layer(module))}
     about = {"kind": "transformer", "heads": heads, "place": "pre" if first else "post"}
     return {"shapes": shapes, "options": about, **counted(module, torch.zeros(1, TOKENS, d))}
 
 
-def layer(shapes: Keys, d: int, inner: int, bias: bool) -> Keys:
-    """Return the shapes of a layer with its feed-forward network, its gains and its biases."""
-    shapes = {**shapes, "W_1": [d, inner], "W_2": [inner, d], "gain_1": [d], "gain_2": [d]}
-    of_bias = {f"b_{letter}": shapes[f"W_{letter}"][1:] for letter in "qkvo12"}
-    of_bias |= {"shift_1": [d], "shift_2": [d]}
-    return shapes | (of_bias if bias else {})
-
-
 def llama(d: int, heads: int, kv: int, size: int, inner: int, layers: int) -> Keys:
     config = LlamaConfig(
-        vocab_size=11,
+        vocab_size=WORDS,
         hidden_size=d,
         intermediate_size=inner,
         num_hidden_layers=layers,
@@ -74,32 +71,30 @@ def llama(d: int, heads: int, kv: int, size: int, inner: int, layers: int) -> Ke
         attn_implementation="eager",
     )
     module = LlamaForCausalLM(config)
-    shapes = {**projections(d, kv, size, heads), "W_1": [d, inner], "W_3": [d, inner]}
-    shapes |= {"W_2": [inner, d], "gain_1": [d], "gain_2": [d]}
     about = {"heads": heads, "kv_heads": kv, "norm": "rms", "activation": "swiglu"}
-    top = {"final_norm.gain": [d], "W_u": [d, 11], "embedding.table": [11, d]}
-    return of_model(module, config, top, [shapes] * layers, about | {"positions": "rope"})
+    top = {"final_norm.gain": [d], "W_u": [d, WORDS], "embedding.table": [WORDS, d]}
+    of_layers = [of_llama_layer(layer) for layer in module.model.layers]
+    return of_model(module, top, of_layers, about | {"positions": "rope"})
 
 
 def gpt2(d: int, heads: int, layers: int) -> Keys:
     about = {"n_positions": TOKENS, "n_embd": d, "n_head": heads, "n_layer": layers}
-    config = GPT2Config(vocab_size=11, **about, attn_implementation="eager")
-    shapes = layer(projections(d, heads, d // heads, heads), d, 4 * d, bias=True)
+    module = GPT2LMHeadModel(GPT2Config(vocab_size=WORDS, **about, attn_implementation="eager"))
     top = {"final_norm.gain": [d], "final_norm.shift": [d], "positions.P": [TOKENS, d]}
-    top |= {"embedding.table": [11, d]}
+    of_layers = [of_gpt2_block(block) for block in module.transformer.h]
     keys = {"heads": heads, "activation": "gelu_tanh", "unembedding": "tied"}
-    return of_model(GPT2LMHeadModel(config), config, top, [shapes] * layers, keys)
+    return of_model(module, top | {"embedding.table": [WORDS, d]}, of_layers, keys)
 
 
-def of_model(module: Any, config: Any, top: Keys, layers: list[Keys], about: Keys) -> Keys:
+def of_model(module: Any, top: Keys, layers: list[Keys], about: Keys) -> Keys:
     """Return the case of a language model, with the bytes of its cache in bfloat16."""
     ids = torch.zeros(1, TOKENS, dtype=torch.long)
+    shapes = {"shapes": top, "layers": [shapes_of(layer) for layer in layers]}
     with torch.no_grad():
         cache = module.bfloat16()(ids, use_cache=True).past_key_values
     kept = [part for one in cache.layers for part in (one.keys, one.values)]
     return {
-        "shapes": top,
-        "layers": layers,
+        **shapes,
         "options": {"kind": "transformer", "mask": "causal", **about},
         **counted(module.float(), ids),
         "cache_bytes": sum(part.numel() * part.element_size() for part in kept),
@@ -116,4 +111,4 @@ def cases() -> list[Keys]:
     ]
 
 
-RECORDED = {"counts": cases}
+RECORDED = {"recorded/counts.jsonl": cases}

@@ -8,7 +8,6 @@ found side by side, as in PyTorch's tutorial of Bahdanau's attention: [W C] is o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -22,20 +21,15 @@ MODULES = {"lstm": torch.nn.LSTM, "gru": torch.nn.GRU, "rnn": torch.nn.RNN}
 
 def parts_of(module: Any, cell: str, width: int) -> dict[str, Any]:
     """Return the weights of a module by the names of the papers; columns from `width` on are C."""
-    count = len(GATES[cell])
-    named = {name.removesuffix("_l0"): p.detach() for name, p in module.named_parameters()}
-    w, u, b, b_h = (
-        named[name].chunk(count) for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-    )
+    names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+    of_gates = (getattr(module, name).detach().chunk(len(GATES[cell])) for name in names)
     parts: dict[str, Any] = {}
-    for place, gate in enumerate(GATES[cell]):
-        parts |= {f"W{gate}": w[place][:, :width].tolist(), f"U{gate}": u[place].tolist()}
-        if w[place].shape[1] > width:
-            parts[f"C{gate}"] = w[place][:, width:].tolist()
-        is_inside = gate == "_n"  # r is multiplied with U h + b_hn
-        parts[f"b{gate}"] = (b[place] if is_inside else b[place] + b_h[place]).tolist()
-        if is_inside:
-            parts["b_hn"] = b_h[place].tolist()
+    for gate, w, u, b, b_h in zip(GATES[cell], *of_gates, strict=True):
+        parts |= {f"W{gate}": w[:, :width], f"U{gate}": u, f"b{gate}": b + b_h}
+        if w.shape[1] > width:
+            parts[f"C{gate}"] = w[:, width:]
+        if gate == "_n":  # r is multiplied with U h + b_hn
+            parts |= {"b_n": b, "b_hn": b_h}
     return parts
 
 
@@ -59,46 +53,34 @@ def case(seed: int, cell: str, attends: str, sizes: tuple[int, ...]) -> dict[str
         torch.nn.init.normal_(parameter, std=0.7)
     source, x = (torch.randn(1, *shape, dtype=torch.float64) for shape in ((m, d_x), (n, d_y)))
     attend = attention(size)
-    with torch.no_grad():
-        h, state = encoder(source)
-        if attends == "after":
-            s, _ = decoder(x, state)
-            contexts, weights = attend(s, h, h)
-        else:
-            found, rows, outputs = [], [], []
-            for t in range(n):
-                s = (state[0] if cell == "lstm" else state).transpose(0, 1)
-                context, row = attend(s, h, h)
-                output, state = decoder(torch.cat([x[:, t : t + 1], context], -1), state)
-                found.append(context)
-                rows.append(row)
-                outputs.append(output)
-            contexts, weights, s = (torch.cat(parts, 1) for parts in (found, rows, outputs))
-    keys: dict[str, Any] = {
-        "kind": "encoder_decoder",
-        "cell": cell,
-        "attends": attends,
-        "score": "scaled_dot",
-    }
-    keys |= {"reset": "after"} if cell == "gru" else {}
-    keys |= {"X": x[0].tolist(), "memory": source[0].tolist()}
+    h, state = encoder(source)
+    if attends == "after":
+        s, _ = decoder(x, state)
+        contexts, weights = attend(s, h, h)
+    else:
+        times = []
+        for t in range(n):
+            s = (state[0] if cell == "lstm" else state).transpose(0, 1)
+            context, row = attend(s, h, h)
+            output, state = decoder(torch.cat([x[:, t : t + 1], context], -1), state)
+            times.append((context, row, output))
+        contexts, weights, s = (torch.cat(parts, 1) for parts in zip(*times, strict=True))
+    keys: dict[str, Any] = {"kind": "encoder_decoder", "cell": cell, "attends": attends}
+    keys |= {"score": "scaled_dot"} | ({"reset": "after"} if cell == "gru" else {})
+    keys |= {"X": x[0], "memory": source[0]}
     keys |= {"encoder": parts_of(encoder, cell, d_x), "decoder": parts_of(decoder, cell, d_y)}
-    steps = {
-        "H": h[0],
-        "weights": weights[0],
-        "output": (s if attends == "before" else contexts)[0],
-    }
-    last = {"s": s[0], "context": contexts[0]}
-    of_times = {
-        f"{name}_{t + 1}": rows[t].tolist() for name, rows in last.items() for t in range(n)
-    }
-    return {"problem": keys, "steps": {k: v.tolist() for k, v in steps.items()} | of_times}
+    output = s if attends == "before" else contexts
+    steps = {"H": h[0], "weights": weights[0], "output": output[0]}
+    steps |= {f"s_{t + 1}": s[0, t] for t in range(n)}
+    steps |= {f"context_{t + 1}": contexts[0, t] for t in range(n)}
+    return {"problem": keys, "steps": steps}
 
 
-def cases() -> Iterator[Any]:
+def cases() -> list[Any]:
     shapes = [(2, 3, 2, 3, 2), (3, 4, 3, 2, 4), (1, 1, 2, 2, 3)]
     ways = product(GATES, ("after", "before"), shapes)
-    return (case(seed, *way) for seed, way in enumerate(ways))
+    with torch.no_grad():
+        return [case(seed, *way) for seed, way in enumerate(ways)]
 
 
-RECORDED = {"torch_networks": cases}
+RECORDED = {"recorded/torch_networks.jsonl": cases}

@@ -7,10 +7,7 @@ decay is the logarithm of alpha. The node tests of ONNX are stored as they are, 
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,10 +15,9 @@ import numpy as np
 import torch
 from onnx.backend.test.case.node import linear_attention
 from onnx.reference.ops import op_linear_attention
-from transformers.models.qwen3_next import modeling_qwen3_next
+from transformers.models.qwen3_next.modeling_qwen3_next import torch_recurrent_gated_delta_rule
 
-FOLDER = Path(__file__).parents[2] / "tests" / "data" / "recorded"
-NODE_TESTS = FOLDER / "delta_onnx_node_tests.npz"
+from benchmarks.libraries.modules import wide
 
 HEADS = ((1, 1), (2, 2), (4, 2), (4, 1))
 """The heads of queries, and those of keys and values."""
@@ -48,15 +44,13 @@ def problem(inputs: dict[str, Any], rule: str, heads: int, kv_heads: int) -> dic
     return keys | ({"S_0": inputs["past_state"]} if "past_state" in inputs else {})
 
 
-def onnx_case(seed: int, rule: str, heads: int, kv_heads: int) -> dict[str, Any]:
+def onnx_case(seed: int, heads: tuple[int, int], rule: str) -> dict[str, Any]:
     """Return a problem, and the output and last state of ONNX's reference in float64."""
     rng = np.random.default_rng(seed)
     batch, n, d_k, d_v = 2, 3, 3, 2
-    inputs = {
-        "query": rng.normal(size=(batch, n, heads * d_k)),
-        "key": rng.normal(size=(batch, n, kv_heads * d_k)),
-        "value": rng.normal(size=(batch, n, kv_heads * d_v)),
-    }
+    queries, kv_heads = heads
+    widths = {"query": queries * d_k, "key": kv_heads * d_k, "value": kv_heads * d_v}
+    inputs = {name: rng.normal(size=(batch, n, width)) for name, width in widths.items()}
     if "gated" in rule:
         width = kv_heads * (d_k if seed % 2 else 1)
         inputs["decay"] = -np.abs(rng.normal(size=(batch, n, width)))
@@ -66,30 +60,27 @@ def onnx_case(seed: int, rule: str, heads: int, kv_heads: int) -> dict[str, Any]
         inputs["past_state"] = rng.normal(size=(batch, kv_heads, d_k, d_v))
     op_linear_attention.np = SimpleNamespace(**{**vars(np), "float32": np.float64})
     operator = op_linear_attention.LinearAttention.__new__(op_linear_attention.LinearAttention)
-    heads_of = {"q_num_heads": heads, "kv_num_heads": kv_heads}
-    output, state = operator._run(**inputs, **heads_of, update_rule=rule)
-    keys = problem(inputs, rule, heads, kv_heads) | {"scale": "1/sqrt(d_k)"}
-    as_lists = {key: np.asarray(x).tolist() for key, x in keys.items()}
-    return {"problem": as_lists, "output": output.tolist(), "state": state.tolist()}
+    counts = {"q_num_heads": queries, "kv_num_heads": kv_heads}
+    output, state = operator._run(**inputs, **counts, update_rule=rule)
+    keys = problem(inputs, rule, *heads) | {"scale": "1/sqrt(d_k)"}
+    return {"problem": keys, "output": output, "state": state}
 
 
 def qwen_case(seed: int, heads: int) -> dict[str, Any]:
     """Return a problem with as many heads, and the output and last state of transformers."""
-    source = inspect.getsource(modeling_qwen3_next.torch_recurrent_gated_delta_rule)
-    wide = {**vars(modeling_qwen3_next), "l2norm": modeling_qwen3_next.l2norm}
-    exec(source.replace("torch.float32", "torch.float64"), wide)
     torch.manual_seed(seed)
     size = (2, 4, heads)
     q, k, v = (torch.randn(*size, d, dtype=torch.float64) for d in (3, 3, 2))
     k = k / k.norm(dim=-1, keepdim=True)
     decay, beta = -torch.rand(*size, dtype=torch.float64), torch.rand(*size, dtype=torch.float64)
     start = torch.randn(2, heads, 3, 2, dtype=torch.float64) if seed % 2 else None
-    output, state = wide["torch_recurrent_gated_delta_rule"](q, k, v, decay, beta, start, True)
-    keys: dict[str, Any] = {"kind": "delta", "heads": heads, "scale": "1/sqrt(d_k)"}
+    with wide():
+        output, state = torch_recurrent_gated_delta_rule(q, k, v, decay, beta, start, True)
     matrices = {"Q": q, "K": k, "V": v, "alpha": decay.exp()[..., None], "beta": beta[..., None]}
-    keys |= {name: x.transpose(1, 2).tolist() for name, x in matrices.items()}
-    keys |= {} if start is None else {"S_0": start.tolist()}
-    return {"problem": keys, "output": output.flatten(2).tolist(), "state": state.tolist()}
+    keys = {name: matrix.transpose(1, 2) for name, matrix in matrices.items()}
+    keys |= {"kind": "delta", "heads": heads, "scale": "1/sqrt(d_k)"}
+    keys |= {} if start is None else {"S_0": start}
+    return {"problem": keys, "output": output.flatten(2), "state": state}
 
 
 def node_tests() -> dict[str, Any]:
@@ -103,10 +94,10 @@ def node_tests() -> dict[str, Any]:
         named = zip([one for one in node.input if one], inputs, strict=True)
         keys = problem(dict(named), rule, *counts)
         given = attributes["scale"].f if "scale" in attributes else 0
-        keys["scale"] = str(given) if given else "1/sqrt(d_k)"
+        keys |= {"scale": str(given) if given else "1/sqrt(d_k)"}
+        keys |= {"output": outputs[0], "state": outputs[1]}
         test = name.removeprefix("test_linear_attention_")
         arrays.update({f"{test}.{key}": np.asarray(x) for key, x in keys.items()})
-        arrays.update({f"{test}.output": outputs[0], f"{test}.state": outputs[1]})
 
     linear_attention.expect = expect
     np.random.seed(0)
@@ -116,17 +107,16 @@ def node_tests() -> dict[str, Any]:
     return arrays
 
 
-def save() -> None:
-    np.savez_compressed(NODE_TESTS, **node_tests())
+def of_onnx() -> list[Any]:
+    return [onnx_case(seed, *way) for seed, way in enumerate(product(HEADS, RULES))]
 
 
-def of_onnx() -> Iterator[Any]:
-    ways = product(enumerate(HEADS), enumerate(RULES))
-    return (onnx_case(4 * number + place, rule, *heads) for (number, heads), (place, rule) in ways)
+def of_qwen() -> list[Any]:
+    return [qwen_case(seed, heads) for seed, heads in enumerate((1, 2, 3, 1))]
 
 
-def of_qwen() -> Iterator[Any]:
-    return (qwen_case(seed, heads) for seed, heads in enumerate((1, 2, 3, 1)))
-
-
-RECORDED = {"delta_onnx": of_onnx, "delta_qwen3_next": of_qwen}
+RECORDED = {
+    "recorded/delta_onnx.jsonl": of_onnx,
+    "recorded/delta_qwen3_next.jsonl": of_qwen,
+    "recorded/delta_onnx_node_tests.npz": node_tests,
+}

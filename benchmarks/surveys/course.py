@@ -36,8 +36,8 @@ def made(seed: int, students: int) -> dict[str, Any]:
     titles = [problem["title"] for problem in course.problems]
     layouts = {}
     for name, write in WRITERS.items():
-        layout = Layout(random.Random(f"{seed} {name}"))
-        write(course, layout)
+        layout = Layout(course, random.Random(f"{seed} {name}"))
+        write(layout)
         own = {"roster": layout.roster, "files": layout.files, "pieces": layout.pieces}
         layouts[name] = own
     about = {"files": course.files, "titles": titles, "names": names, "points": points}

@@ -29,35 +29,19 @@ NEVER_LAST_FIRST = ("alee", "lahart")
 """The logins of those whose last name may be a first name."""
 
 
-@dataclass(frozen=True)
-class Person:
+class Person(NamedTuple):
     """A student as the roster has them, and what else they write as their name."""
 
     first: str
     last: str
     login: str
     also: tuple[str, ...]
-    number: int
-
-    @property
-    def name(self) -> str:
-        return f"{self.first} {self.last}"
-
-    @property
-    def sid(self) -> str:
-        return str(4711003 + 17 * self.number)
-
-    @property
-    def email(self) -> str:
-        return f"{self.login}@uni.example"
-
-    @property
-    def sortable(self) -> str:
-        return self.first if self.last == "." else f"{self.last}, {self.first}"
-
-    @property
-    def canvas_id(self) -> str:
-        return str(4700 + self.number)
+    name: str
+    sortable: str
+    email: str
+    sid: str
+    moodle_id: str
+    canvas_id: str
 
     def spelled(self, rng: random.Random) -> str:
         """Return the name as the person writes it today."""
@@ -141,10 +125,14 @@ def make_course(seed: int, students: int) -> Course:
     def drawn(rows: int, columns: int) -> list[list[float]]:
         return [[rng.randint(-2, 4) / 2 for _ in range(columns)] for _ in range(rows)]
 
-    people = [
-        Person(first, last, login, tuple(also), number)
-        for number, (first, last, login, *also) in enumerate(DATA["people"][:students])
-    ]
+    people = []
+    for number, (first, last, login, *also) in enumerate(DATA["people"][:students]):
+        sortable = first if last == "." else f"{last}, {first}"
+        ids = (
+            str(start + step * number) for start, step in ((4711003, 17), (51205, 31), (4700, 1))
+        )
+        names = (f"{first} {last}", sortable, f"{login}@uni.example")
+        people.append(Person(first, last, login, tuple(also), *names, *ids))
     problems: list[dict[str, Any]] = [
         {"title": "Self-attention", "X": drawn(3, 2), "W_v": drawn(2, 2)},
         {"title": "Cross-attention", "kind": "cross", "X": drawn(2, 3), "memory": drawn(4, 3)},

@@ -1,18 +1,18 @@
 """Right answers in files that went wrong on the way, for tests/checking/test_damaged_answers.py.
 
-`python -m benchmarks.surveys odd_answers --record` makes some of several samples and formats anew.
-A file is `readable`, so that its numbers are right whoever reads it with care; or some of its steps
-are `damaged`; or nothing can be said of it, as its bytes were lost.
+`python -m benchmarks.surveys odd_answers --record` makes some of several samples and formats anew,
+and `benchmarks/fuzzing.py` thousands. A file is `readable`, so that its numbers are right whoever
+reads it with care; or some of its steps are `damaged`; or nothing can be said of it, as its bytes
+were lost.
 """
 
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import random
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ import attncli
 from attncli.printing.formats import FORMATS, Selection
 from tests.checking.test_damaged_answers import FILES
 from tests.conftest import SAMPLES, table
+from tests.reading.forms import npz
 
 PROBLEMS = (
     *("i_am_good.yaml", "heads_cut.yaml", "mask_causal.yaml"),
@@ -34,15 +35,29 @@ VALUES = table("damaged_answers", "values")
 Values = dict[str, Any]
 
 
-def with_odd_cell(value: Any, rng: random.Random) -> Any:
-    if not isinstance(value, list) or not value:
-        return rng.choice(CELLS)
+def with_odd_cell(value: Any, rng: random.Random, cells: Sequence[Any] = CELLS) -> Any:
+    """Return nested values of which one cell is odd."""
+    if not isinstance(value, dict | list) or not value:
+        return rng.choice(cells)
+    if isinstance(value, dict):
+        key = rng.choice([*value])
+        return value | {key: with_odd_cell(value[key], rng, cells)}
     at = rng.randrange(len(value))
-    return [with_odd_cell(item, rng) if i == at else item for i, item in enumerate(value)]
+    return [with_odd_cell(item, rng, cells) if i == at else item for i, item in enumerate(value)]
 
 
 def nested(levels: int) -> Any:
     return [nested(levels - 1)] if levels else 1
+
+
+DAMAGES: tuple[Callable[[Any, random.Random], Any], ...] = (
+    lambda rows, rng: rng.choice(VALUES),
+    with_odd_cell,
+    lambda rows, rng: nested(rng.choice([3, 10, 70])),
+    lambda rows, rng: rows[::-1],
+    lambda rows, rng: rows[: rng.randrange(3)],
+)
+"""What becomes of the rows of a matrix."""
 
 
 def damaged(values: Values, rng: random.Random) -> tuple[Values, list[str]]:
@@ -52,17 +67,10 @@ def damaged(values: Values, rng: random.Random) -> tuple[Values, list[str]]:
     for _ in range(rng.randint(1, 3)):
         key = rng.choice(list(values))
         rows = values[key] if isinstance(values[key], list) else [values[key]]
-        ways: list[Callable[[], Any]] = [
-            lambda: rng.choice(VALUES),
-            lambda rows=rows: with_odd_cell(rows, rng),  # type: ignore[misc]
-            lambda: nested(rng.choice([3, 10, 70])),
-            lambda rows=rows: rows[::-1],  # type: ignore[misc]
-            lambda rows=rows: rows[: rng.randrange(3)],  # type: ignore[misc]
-        ]
         if rng.random() < 0.2:  # what follows an odd name may be taken for any step
             key = rng.choice(KEYS)
             touched += values
-        values[key] = rng.choice(ways)()
+        values[key] = rng.choice(DAMAGES)(rows, rng)
         touched.append(key)
     return values, touched
 
@@ -108,9 +116,7 @@ def as_npz(values: Values) -> bytes:
             array = np.array(str(value)[:99])
         if array.ndim < 32 and str(key).strip() and len(str(key)) < 200 and "\x1b" not in str(key):
             arrays[str(key).replace("/", "_")] = array
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    return buffer.getvalue()
+    return npz(**arrays)
 
 
 WRITERS: dict[str, Callable[[Values], bytes]] = {
@@ -121,14 +127,18 @@ WRITERS: dict[str, Callable[[Values], bytes]] = {
 }
 
 
+def right_answers(trace: attncli.Trace, decimals: int) -> Values:
+    return {step.name: np.round(step.value, decimals).tolist() for step in trace}
+
+
 def odd_files() -> Iterator[dict[str, Any]]:
     """Yield files of right answers, of which something is odd, with what is true of them."""
     for name in PROBLEMS:
         trace = attncli.compute(attncli.load(SAMPLES / name))
-        exact = {step.name: step.value.tolist() for step in trace}
-        rounded = {step.name: np.round(step.value, 3).tolist() for step in trace}
         for form, write in WRITERS.items():
-            rng, values = random.Random(f"{name} {form}"), exact if form == "npz" else rounded
+            rng, values = random.Random(f"{name} {form}"), right_answers(trace, 3)
+            if form == "npz":
+                values = {step.name: step.value.tolist() for step in trace}
             own = b"".join(FORMATS[form].traces([trace], Selection(only=("sum*", "weights*"))))
             file = {"sample": name, "suffix": form, "damaged": []}
             for data in (write(values), own):

@@ -13,7 +13,7 @@ from tests.conftest import DATA
 from tests.mechanisms.table import computed
 
 DUMPS = json.loads((DATA / "dumps" / "rope_scaling.json").read_text("utf-8"))
-"""Numbers of transformers in float64, from `python -m benchmarks.libraries.rope_scaling`."""
+"""Numbers of transformers in float64, from `python -m benchmarks.libraries rope_scaling`."""
 
 
 def test_the_published_sinusoidal_table() -> None:
