@@ -91,7 +91,7 @@ class Drawing:
         sizes = {"q": (heads, d), "k": (kv_heads, d), "v": (kv_heads, d_v)}
         is_biased = self.chance(0.2, "biases")
         for letter, (many, size) in {} if is_bare else sizes.items():
-            most = self.most if letter == "v" else 1
+            most = self.most if letter == "v" and self.is_simple else 1
             shape = (many, width, size) if form == "list" else (width, many * size)
             keys[f"W_{letter}"] = self.matrix(*shape, most=most)
             if is_biased:

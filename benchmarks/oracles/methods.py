@@ -11,12 +11,15 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from benchmarks.oracles.pens import Numbers
 from benchmarks.oracles.workings import Finds, UnworkableError, Working, base, need
+
+EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 CHAIN = ("scores", "scaled", "capped", "biased", "masked")
 """The steps before the weights, of which each goes on from the one before it."""
@@ -125,7 +128,7 @@ class At:
     def q(self) -> Numbers:
         """The queries of every head."""
         if self.kind == "pooling":
-            return self.keys["u"].reshape(1, 1, -1)
+            return np.reshape(self.keys["u"], (1, 1, -1))
         return self.keys["X"][None] if self.kind == "co_attention" else self.used["Q"]
 
     @property
@@ -181,11 +184,14 @@ class At:
     # -- what becomes of it
 
     def again(
-        self, keys: Mapping[str, Any] | None = None, tanh: Any = None, **used: Numbers
+        self,
+        keys: Mapping[str, Any] = EMPTY,
+        used: Mapping[str, Numbers] = EMPTY,
+        tanh: Callable[[float], float] | None = None,
     ) -> Numbers:
         """Return the step with other keys, another function, or other numbers of earlier steps."""
         new = dict(self.working.keys)
-        for key, value in (keys or {}).items():
+        for key, value in keys.items():
             plain = value.tolist() if isinstance(value, np.ndarray) else value
             if key.startswith("score."):
                 new["score"] = new["score"] | {key.removeprefix("score."): plain}
@@ -202,11 +208,11 @@ class At:
     def compared(self, q: Numbers, k: Numbers) -> Numbers:
         """Return scores, or the hidden layer, of other queries and keys."""
         need((self.name == "hidden") == ("score.v" in self.keys) and self.kind in ("self", "cross"))
-        return self.again(Q=q, K=k)
+        return self.again(used={"Q": q, "K": k})
 
     def with_weights(self, weights: Numbers) -> Numbers:
         need(self.weights.shape == weights.shape)
-        return self.again(**{f"weights{self.side}": weights})
+        return self.again(used={f"weights{self.side}": weights})
 
     def with_values(self, values: Numbers) -> Numbers:
         return np.asarray(self.weights @ values)
@@ -225,7 +231,7 @@ class At:
 
     @property
     def is_padding(self) -> Numbers:
-        return np.arange(self.right.shape[-1]) >= self.mask("lengths")
+        return np.asarray(np.arange(self.right.shape[-1]) >= self.mask("lengths"))
 
     @property
     def weight(self) -> str:
@@ -288,7 +294,7 @@ def bias_multiplied(at: At) -> Numbers:
 
 def without_cutting(at: At) -> Numbers:
     """Return Q, K or V of all heads together."""
-    return at.again({"heads": 1, "kv_heads": 1})[0]
+    return np.asarray(at.again({"heads": 1, "kv_heads": 1})[0])
 
 
 def heads_reshaped(at: At) -> Numbers:
@@ -314,7 +320,8 @@ def head_missing(at: At) -> Numbers:
     is_lost = np.arange(at.heads) == at.way % at.heads
     if is_after_joining(at):
         width = at.used["concat"].shape[-1] // at.heads
-        return at.again(concat=np.where(np.repeat(is_lost, width), 0, at.used["concat"]))
+        kept = np.where(np.repeat(is_lost, width), 0, at.used["concat"])
+        return at.again(used={"concat": kept})
     return beside(np.where(is_lost[:, None, None], 0, at.used["context"]))
 
 
@@ -382,7 +389,7 @@ def root_of_each_score(at: At) -> Numbers:
 
 
 def earlier_step_used(at: At) -> Numbers:
-    return at.again(**{at.earlier(): at.used[at.earlier(2 + at.way)]})
+    return at.again(used={at.earlier(): at.used[at.earlier(2 + at.way)]})
 
 
 # ---- masks
@@ -547,7 +554,11 @@ ROWS: list[tuple[str, str, Callable[[At], Any]]] = [
     ("heads_averaged", JOINED, lambda at: at.used["context"].mean(axis=0, keepdims=True)),
     ("heads_in_wrong_order", JOINED, lambda at: beside(at.used["context"][::-1])),
     ("head_missing", JOINED, head_missing),
-    ("shared_heads_alternate", "scores hidden", lambda at: at.again(K=at.shared("K", True))),
+    (
+        "shared_heads_alternate",
+        "scores hidden",
+        lambda at: at.again(used={"K": at.shared("K", True)}),
+    ),
     ("shared_heads_alternate", MIXED, lambda at: at.with_values(at.shared("V", True))),
     ("tanh_missing", "hidden capped output", lambda at: at.again(tanh=float)),
     (

@@ -127,7 +127,7 @@ def digits_exchanged(number: float, random: Random) -> float:
 
 def a_factor_too_many(at: Desk) -> Numbers:
     made: Numbers = at.numbers * float(at.random.uniform(3.1, 3.9))
-    need((np.abs(made) > 1).sum() >= 3 and at.numbers.all())  # of a 0 nobody sees the factor
+    need(bool((np.abs(made) > 1).sum() >= 3 and at.numbers.all()))  # of a 0 nobody sees the factor
     return made
 
 

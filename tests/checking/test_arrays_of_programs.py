@@ -15,7 +15,7 @@ import pytest
 
 import attncli
 from attncli.checking.mistakes.catalogue import CONVENTIONS
-from tests.conftest import DATA, Attn
+from tests.conftest import DATA, SAMPLES, Attn
 
 Array = np.ndarray[Any, Any]
 Layer = tuple[str, str, dict[str, Any], dict[str, Any], list[str]]
@@ -455,3 +455,10 @@ def test_a_report_of_arrays_is_short(attn: Attn, tmp_path: Path) -> None:
     refused = attn("check", given, answers, "--dtype", "float8")
     assert refused.status == 2
     assert "float8" in refused.err
+
+
+def test_arrays_may_hold_a_step_that_the_problem_lacks() -> None:
+    """A bias beside a mask: the mask may come before the scale, and the bias lies between both."""
+    problem = attncli.load(SAMPLES / "mask_causal.yaml")
+    report = attncli.check(problem, {"biased": np.ones((3, 3)), "masked": np.ones((3, 3))})
+    assert report.wrong_steps == ["biased", "masked"]

@@ -1,4 +1,4 @@
-"""No table, and no file that was recorded, stays behind when the tests that used it go."""
+"""No table, no recorded file and no name of a script stays behind when what it belongs to goes."""
 
 from __future__ import annotations
 
@@ -57,3 +57,24 @@ def test_every_recorded_file_is_named_or_all_of_its_folder_are_read(path: Path) 
     name = rf"\b({re.escape(path.stem)}|{re.escape(path.name)})\b"
     whole = rf'"{path.parent.name}"\)?\.(glob|iterdir)\('
     assert any(re.search(f"{name}|{whole}", text) for text in texts().values())
+
+
+SCRIPT = re.compile(r"\bbenchmarks((?:/\w+)+\.(?:py|yaml)|(?:\.\w+)+)")
+"""A script of benchmarks, as a path or as a module that Python runs or imports."""
+
+
+def test_every_script_that_a_text_names_is_there() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
+    modules = [path for folder in ("attncli", "tests") for path in (ROOT / folder).rglob("*.py")]
+    lost = []
+    for path in [*pages, *modules, *(ROOT / "benchmarks").rglob("*.py")]:
+        for match in SCRIPT.finditer(path.read_text(encoding="utf-8")):
+            place = ROOT / "benchmarks" / match[1].strip("./").replace(".", "/")
+            near = (place, place.with_suffix(".py"), place.parent.with_suffix(".py"), place.parent)
+            is_path = match[1].startswith("/")
+            there = (
+                ROOT / match[0] if is_path else next((one for one in near if one.exists()), place)
+            )
+            if not there.exists():
+                lost.append(f"{path.relative_to(ROOT)}: {match[0]}")
+    assert lost == []

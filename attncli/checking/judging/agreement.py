@@ -68,26 +68,27 @@ largest number: two decimals. Chosen."""
 
 MAX_WIDTH = 2 / 3
 """Maximum width of an interval, relative to the step's largest number, that counts as evidence: a
-wider one accepts almost any number. Measured by benchmarks/fairness.py mistakes."""
+wider one accepts almost any number. Measured by `python -m benchmarks.surveys one_wrong_cell`."""
 
 MAX_FINER = 5.0
 """Maximum error, in units in the last place, explained by hidden steps rounded one digit finer than
-the submission. Chosen; benchmarks/one_wrong_cell.py asks for almost no miss above it."""
+the submission. Chosen; the survey `one_wrong_cell` of benchmarks.surveys asks for almost no
+miss above it."""
 
 MAX_OTHERWISE = 0.05
 """Maximum error, relative to a number of another right calculation, that rounding may explain. The
-practice page does not call such a number wrong, but leaves it to `attn check`. Chosen;
-benchmarks/practice.py counts what differs."""
+practice page does not call such a number wrong, but leaves it to `attn check`. Chosen."""
 
 # ---- rounding schedules
 
 PLAUSIBLE_UNITS = 10.0
 """Errors up to this size, in units in the last place, need no evidence, see `MAX_CHANCE`. Measured
-by benchmarks/roundings.py: at 5, honest numbers of the submission's own digits were refused."""
+by `python -m benchmarks.surveys roundings`: at 5, honest numbers of the submission's own digits
+were refused."""
 
 MAX_CHANCE = 0.05
 """Maximum probability that some schedule reproduces numbers that are wrong for no reason. Measured
-by benchmarks/one_wrong_cell.py: none over 10 units may pass."""
+by `python -m benchmarks.surveys one_wrong_cell`: none over 10 units may pass."""
 
 MIN_GIVEN, MIN_SHARE_GIVEN = 3, 2 / 3
 """Minimum count, and share, of the numbers of a step that a schedule must give; the others are

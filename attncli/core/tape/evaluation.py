@@ -272,6 +272,7 @@ class Replay(Generic[V]):
     ) -> None:
         self._steps = list(steps)
         self._rest = iter(self._steps)
+        self._is_walking = False
         self._known = known
         self._settle = settle
         self._instead = instead
@@ -286,14 +287,27 @@ class Replay(Generic[V]):
         """Return the value of a step, or of an input."""
         if step.operation is None:
             return self._input(step)
-        while step.name not in self._values:
-            following = next(self._rest)
-            if following.name not in self._values:
-                value = self._known(following)
-                if value is None:
-                    value = self._settle(following, self.result(following))
-                self._values[following.name] = value
+        if step.name not in self._values and not self._is_walking:
+            self._walk_to(step)
+        if step.name not in self._values:
+            self._work(step)  # a later step, from which another operation goes on
         return self._values[step.name]
+
+    def _walk_to(self, step: Step) -> None:
+        """Work out every step up to this one."""
+        self._is_walking = True
+        try:
+            for following in self._rest:
+                if following.name not in self._values:
+                    self._work(following)
+                if following.name == step.name:
+                    break
+        finally:
+            self._is_walking = False
+
+    def _work(self, step: Step) -> None:
+        value = self._known(step)
+        self._values[step.name] = self._settle(step, self.result(step)) if value is None else value
 
     def start_from(self, other: Replay[V]) -> None:
         """Take over what another replay of the calculation has worked out."""
