@@ -198,8 +198,7 @@ class At:
             else:
                 new[key] = plain
         working = replace(self.working, keys=new)
-        constants = {"tanh": tanh} if tanh else {}
-        return working.step(self.name, {**self.used, **used}, **constants)
+        return working.step(self.name, {**self.used, **used}, tanh=tanh)
 
     def with_part(self, part: str, change: Callable[[Any], Any]) -> Numbers:
         """Return the step with a changed key, if the problem has that."""

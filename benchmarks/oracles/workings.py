@@ -251,7 +251,8 @@ class Working:
         keys = dict(self.keys)
         if temperature:
             keys["normalize"] = keys["normalize"] | {"temperature": temperature}
-        Student(noted, own=functions(**constants) if constants else FLOATS).work(keys)
+        is_plain = not any(constants.values())
+        Student(noted, own=FLOATS if is_plain else functions(**constants)).work(keys)
 
     def after(self, carried: Mapping[str, Numbers], most: float = UNWRITABLE) -> Known:
         """Return what is right for every step after the numbers that somebody went on with."""
