@@ -15,9 +15,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from benchmarks.oracles import backward, mechanisms
+from benchmarks.oracles import mechanisms
 from benchmarks.oracles.drawn import DATA, Drawing, Keys, Random, one_of
 from benchmarks.oracles.pens import UNWRITABLE, GoesOn, Numbers, Pen, with_all_digits
+from tests.oracles import backward
 from tests.oracles.arithmetic import FLOATS, Arithmetic, Hand, Heads, T
 from tests.oracles.lists import each
 from tests.oracles.reference import worked_by

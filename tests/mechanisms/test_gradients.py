@@ -22,9 +22,13 @@ from attncli.core.tape.step import Operation, Step, notation_of
 from attncli.core.tape.tape import Tape
 from tests.conftest import table
 from tests.laws.operations import OPERATIONS, F
-from tests.mechanisms.table import Keys, computed, recorded
+from tests.mechanisms.table import Keys, computed, recorded, rows
+from tests.oracles import backward
 from tests.oracles import gradients as oracle
+from tests.oracles.arithmetic import Hand
+from tests.oracles.lists import each
 from tests.oracles.reference import exact as exact_numbers
+from tests.oracles.reference import worked_by
 
 ALLOWED = 1e-9
 
@@ -53,6 +57,30 @@ def test_gradients_of_random_problems(number: int) -> None:
         products = np.ravel(found[key]) * np.ravel(direction).astype(float)
         size = float(np.abs(products).sum())
         assert abs(products.sum() - float(exact)) <= ALLOWED * max(size, 1e-6), (key, keys)
+
+
+X = [[1, -0.5, 0.5], [0, 1, -1], [0.5, 0.5, 1]]
+WEIGHTS = {
+    "W_q": [[0.5, 0, 1], [-1, 0.5, 0], [0, 1, 0.5]],
+    "W_k": [[1, 0.5, 0], [0, -0.5, 1], [0.5, 0, 0.5]],
+    "W_v": [[0, 1, -1], [0.5, 0.5, 0], [1, 0, 0.5]],
+    "W_o": [[1, 0, 0.5], [0.5, -1, 0], [0, 0.5, 1]],
+}
+
+
+@rows("gradients", "textbook")
+def test_every_step_on_the_way_back_is_that_of_the_textbook(row: Keys) -> None:
+    """Also those between, and the new weights; no rule of the program is in the loops beside it."""
+    own = {} if "kind" in row else WEIGHTS
+    keys = {"X": X, "learning_rate": 0.1, **own, **row}
+    keys.pop("name")
+    worked_by(hand := Hand(), keys)
+    backward.worked_by(hand, keys)
+    trace = computed(keys)
+    assert {step.name for step in trace} <= {*hand.steps}
+    for step in trace:
+        right = np.array(each(float, hand.steps[step.name])).reshape(step.value.shape)
+        np.testing.assert_allclose(step.value, right, rtol=1e-12, atol=1e-14, err_msg=step.name)
 
 
 # Each operation by itself, also those that a hand passes over.
