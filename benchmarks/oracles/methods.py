@@ -1,7 +1,7 @@
 """Mistakes of method in attention: what a student finds in a step who does one thing wrong there.
 
 Most of them are the oracle again, with other keys, other numbers of an earlier step or another
-function; `ROWS` has each with the steps where it is made. Nothing here comes from the program.
+function; `BY_STEPS` has each under the steps where it is made. Nothing here comes from the program.
 Arrays have the axes (head, row, column[, hidden]).
 """
 
@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from types import MappingProxyType
 from typing import Any
 
@@ -278,6 +279,11 @@ def elementwise(at: At) -> Numbers:
     return at.multiplied(lambda a, b: a * (turned(b) if is_of_keys else b))
 
 
+def wrong_weight_matrix(at: At) -> Numbers:
+    others = [key for key in ("W_q", "W_k", "W_v") if key != at.weight]
+    return at.again({at.weight: at.keys[others[at.way % 2]]})
+
+
 def bias_multiplied(at: At) -> Numbers:
     """(X W) · b is X times W whose columns are multiplied by b."""
     bias = at.keys[at.bias]
@@ -520,177 +526,173 @@ MULTIPLIED = "Q K V hidden scores output"
 JOINED = "concat output"
 MIXED = "output context aligned"
 
-ROWS: list[tuple[str, str, Callable[[At], Any]]] = [
-    ("weights_matrix_transposed", MULTIPLIED, lambda at: at.with_part(at.weight, transposed)),
-    ("projection_missing", MULTIPLIED, lambda at: at.with_part(at.weight, identity)),
-    ("factors_exchanged", MULTIPLIED, lambda at: at.multiplied(lambda a, b: b @ a)),
-    ("elementwise_product", MULTIPLIED, elementwise),
-    ("key_not_transposed", "scores", lambda at: at.multiplied(lambda q, k: q @ turned(k))),
-    ("all_weight_matrices_transposed", "Q K V", lambda at: at.with_part(at.weight, transposed)),
-    ("w_o_missing", "output", lambda at: at.multiplied(lambda joined, _: joined)),
-    (
-        "wrong_source",
-        "Q K V",
-        lambda at: at.again({"X": at.keys["memory"], "memory": at.keys["X"]}),
-    ),
-    ("bias_missing", MULTIPLIED, lambda at: at.with_part(at.bias, lambda b: 0 * b)),
-    ("bias_subtracted", f"{MULTIPLIED} biased", lambda at: at.with_part(at.bias, np.negative)),
-    ("bias_multiplied", f"{MULTIPLIED} biased", bias_multiplied),
-    ("bias_missing", "biased", lambda at: at.before),
-    ("bias_transposed", "biased", lambda at: at.with_part(at.bias, transposed)),
-    ("swapped_q_k", "Q", lambda at: at.working.exact["K"]),
-    ("swapped_q_k", "K", lambda at: at.working.exact["Q"]),
-    ("swapped_q_k", "scores hidden", lambda at: at.compared(at.k, at.q)),
-    ("swapped_k_v", "K", lambda at: at.working.exact["V"]),
-    ("swapped_k_v", "V", lambda at: at.working.exact["K"]),
-    ("swapped_k_v", "scores", lambda at: at.compared(at.q, at.shared("V"))),
-    ("swapped_q_v", "Q", lambda at: at.working.exact["V"]),
-    ("swapped_q_v", "V", lambda at: at.working.exact["Q"]),
-    ("swapped_q_v", "scores", lambda at: at.compared(at.shared("V"), at.k)),
-    ("heads_reshaped", f"Q K V {JOINED}", heads_reshaped),
-    ("heads_interleaved", f"Q K V {JOINED}", heads_interleaved),
-    ("heads_summed", JOINED, lambda at: at.used["context"].sum(axis=0, keepdims=True)),
-    ("heads_averaged", JOINED, lambda at: at.used["context"].mean(axis=0, keepdims=True)),
-    ("heads_in_wrong_order", JOINED, lambda at: beside(at.used["context"][::-1])),
-    ("head_missing", JOINED, head_missing),
-    (
-        "shared_heads_alternate",
-        "scores hidden",
-        lambda at: at.again(used={"K": at.shared("K", True)}),
-    ),
-    ("shared_heads_alternate", MIXED, lambda at: at.with_values(at.shared("V", True))),
-    ("tanh_missing", "hidden capped output", lambda at: at.again(tanh=float)),
-    (
-        "sigmoid_for_tanh",
-        "hidden capped output",
-        lambda at: at.again(tanh=lambda x: 1 / (1 + np.exp(-x))),
-    ),
-    ("cap_not_restored", "capped", lambda at: at.right / at.keys["softcap"]),
-    (
-        "cap_clipped",
-        "capped",
-        lambda at: np.clip(at.before, -at.keys["softcap"], at.keys["softcap"]),
-    ),
-    ("scores_transposed", "scores", lambda at: turned(at.right)),
-    ("scaled_needlessly", "scores", lambda at: at.right / np.sqrt(at.d_k)),
-    ("other_score_function", "scores", other_score_function),
-    ("lengths_forgotten", "scores", lambda at: over_lengths(at, 0, 0)),
-    ("root_forgotten", "scores", lambda at: over_lengths(at, 2, 2)),
-    ("one_length_forgotten", "scores", lambda at: over_lengths(at, 1 - at.way, at.way)),
-    ("sign_of_distance", "scores", lambda at: -at.right * (width_of(at) > 0)),
-    (
-        "half_forgotten",
-        "scores",
-        lambda at: at.right * 2 * width_of(at) ** (0 if at.way == 0 else 2),
-    ),
-    ("distance_not_squared", "scores", distance_not_squared),
-    ("width_not_squared", "scores", lambda at: at.right * width_of(at)),
-    ("v_forgotten", "scores", lambda at: at.used["hidden"].sum(axis=-1)),
-    (
-        "w_and_u_exchanged",
-        "hidden",
-        lambda at: at.again({"score.W": at.keys["score.U"], "score.U": at.keys["score.W"]}),
-    ),
-    ("joined_in_wrong_order", "hidden", lambda at: at.compared(at.k, at.q).swapaxes(1, 2)),
-    ("queries_with_queries", "scores hidden", lambda at: compared_with_itself(at, at.q)),
-    ("keys_with_keys", "scores hidden", lambda at: compared_with_itself(at, at.k)),
-    ("inputs_with_inputs", "scores hidden", inputs_with_inputs),
-    ("not_scaled", "scaled", lambda at: at.before),
-    ("scaled_by_d_k", "scaled", lambda at: at.before / at.d_k),
-    ("scaled_by_sqrt_d_model", "scaled", lambda at: at.before / np.sqrt(width_of_model(at))),
-    ("scaled_by_sqrt_n", "scaled", lambda at: at.before / np.sqrt(at.before.shape[2 - at.way % 2])),
-    ("scaled_twice", "scaled", lambda at: at.before / root(at) ** 2),
-    ("scale_inverted", "scaled", lambda at: at.before * root(at)),
-    ("scaled_after_softmax", "scaled", lambda at: at.before),
-    ("scaled_after_softmax", "weights", lambda at: at.right / np.sqrt(at.d_k)),
-    ("root_of_each_score", "scaled", root_of_each_score),
-    ("earlier_step_used", "scaled capped biased masked exp weights", earlier_step_used),
-    ("mask_missing", "masked", lambda at: at.before),
-    ("mask_after_softmax", "masked weights", mask_after_softmax),
-    ("mask_as_zero", "masked", lambda at: np.where(at.is_blocked, 0, at.before)),
-    ("mask_as_minus_one", "masked", lambda at: np.where(at.is_blocked, -1, at.before)),
-    ("mask_added", "masked", lambda at: at.before + ~at.is_blocked),
-    ("mask_inverted", "masked", lambda at: np.where(at.is_blocked, at.before, -np.inf)),
-    ("mask_transposed", "masked", mask_transposed),
-    ("mask_off_by_one", "masked", mask_off_by_one),
-    ("mask_part_forgotten", "masked", mask_part_forgotten),
-    ("mask_counted_from_0", "masked", from_0),
-    (
-        "mask_and_or",
-        "masked",
-        lambda at: at.with_mask({"when": at.mask("when").replace("and", "or")}),
-    ),
-    (
-        "padding_at_wrong_end",
-        "masked",
-        lambda at: np.where(at.is_padding[::-1], -np.inf, at.before),
-    ),
-    ("wrong_key_blocked", "masked", wrong_key_blocked),
-    ("padded_queries_blocked", "masked weights", padded_queries_blocked),
-    ("temperature_missing", "exp", lambda at: raised(at, at.base, 1)),
-    ("temperature_inverted", "exp", lambda at: raised(at, at.base, 1 / at.temperature)),
-    ("temperature_on_weights", "exp", lambda at: raised(at, at.base, 1)),
-    ("temperature_on_weights", "weights", lambda at: at.right / at.temperature),
-    (
-        "wrong_base",
-        "exp",
-        lambda at: raised(
+BY_STEPS: dict[str, dict[str, Callable[[At], Any]]] = {
+    MULTIPLIED: {
+        "weights_matrix_transposed": lambda at: at.with_part(at.weight, transposed),
+        "projection_missing": lambda at: at.with_part(at.weight, identity),
+        "factors_exchanged": lambda at: at.multiplied(lambda a, b: b @ a),
+        "elementwise_product": elementwise,
+        "bias_missing": lambda at: at.with_part(at.bias, lambda b: 0 * b),
+    },
+    "scores": {
+        "key_not_transposed": lambda at: at.multiplied(lambda q, k: q @ turned(k)),
+        "swapped_k_v": lambda at: at.compared(at.q, at.shared("V")),
+        "swapped_q_v": lambda at: at.compared(at.shared("V"), at.k),
+        "scores_transposed": lambda at: turned(at.right),
+        "scaled_needlessly": lambda at: at.right / np.sqrt(at.d_k),
+        "other_score_function": other_score_function,
+        "lengths_forgotten": lambda at: over_lengths(at, 0, 0),
+        "root_forgotten": lambda at: over_lengths(at, 2, 2),
+        "one_length_forgotten": lambda at: over_lengths(at, 1 - at.way, at.way),
+        "sign_of_distance": lambda at: -at.right * (width_of(at) > 0),
+        "half_forgotten": lambda at: at.right * 2 * width_of(at) ** (0 if at.way == 0 else 2),
+        "distance_not_squared": distance_not_squared,
+        "width_not_squared": lambda at: at.right * width_of(at),
+        "v_forgotten": lambda at: at.used["hidden"].sum(axis=-1),
+    },
+    "Q K V": {
+        "all_weight_matrices_transposed": lambda at: at.with_part(at.weight, transposed),
+        "wrong_weight_matrix": wrong_weight_matrix,
+        "wrong_source": lambda at: at.again({"X": at.keys["memory"], "memory": at.keys["X"]}),
+    },
+    "output": {
+        "w_o_missing": lambda at: at.multiplied(lambda joined, _: joined),
+        "input_added": input_added,
+    },
+    f"{MULTIPLIED} biased": {
+        "bias_subtracted": lambda at: at.with_part(at.bias, np.negative),
+        "bias_multiplied": bias_multiplied,
+    },
+    "biased": {
+        "bias_missing": lambda at: at.before,
+        "bias_transposed": lambda at: at.with_part(at.bias, transposed),
+    },
+    "Q": {
+        "swapped_q_k": lambda at: at.working.exact["K"],
+        "swapped_q_v": lambda at: at.working.exact["V"],
+    },
+    "K": {
+        "swapped_q_k": lambda at: at.working.exact["Q"],
+        "swapped_k_v": lambda at: at.working.exact["V"],
+    },
+    "scores hidden": {
+        "swapped_q_k": lambda at: at.compared(at.k, at.q),
+        "shared_heads_alternate": lambda at: at.again(used={"K": at.shared("K", True)}),
+        "queries_with_queries": lambda at: compared_with_itself(at, at.q),
+        "keys_with_keys": lambda at: compared_with_itself(at, at.k),
+        "inputs_with_inputs": inputs_with_inputs,
+    },
+    "V": {
+        "swapped_k_v": lambda at: at.working.exact["K"],
+        "swapped_q_v": lambda at: at.working.exact["Q"],
+    },
+    f"Q K V {JOINED}": {"heads_reshaped": heads_reshaped, "heads_interleaved": heads_interleaved},
+    JOINED: {
+        "heads_summed": lambda at: at.used["context"].sum(axis=0, keepdims=True),
+        "heads_averaged": lambda at: at.used["context"].mean(axis=0, keepdims=True),
+        "heads_in_wrong_order": lambda at: beside(at.used["context"][::-1]),
+        "head_missing": head_missing,
+    },
+    MIXED: {
+        "shared_heads_alternate": lambda at: at.with_values(at.shared("V", True)),
+        "not_normalized": lambda at: at.with_weights(at.exp),
+        "attention_transposed": lambda at: at.with_weights(turned(at.weights)),
+        "scores_as_weights": lambda at: at.with_weights(at.exponents),
+        "equal_weights": lambda at: at.with_weights(
+            np.full(at.weights.shape, 1 / at.weights.shape[-1])
+        ),
+        "input_instead_of_values": input_instead_of_values,
+    },
+    "hidden capped output": {
+        "tanh_missing": lambda at: at.again(tanh=float),
+        "sigmoid_for_tanh": lambda at: at.again(tanh=lambda x: 1 / (1 + np.exp(-x))),
+    },
+    "capped": {
+        "cap_not_restored": lambda at: at.right / at.keys["softcap"],
+        "cap_clipped": lambda at: np.clip(at.before, -at.keys["softcap"], at.keys["softcap"]),
+    },
+    "hidden": {
+        "w_and_u_exchanged": lambda at: at.again(
+            {"score.W": at.keys["score.U"], "score.U": at.keys["score.W"]}
+        ),
+        "joined_in_wrong_order": lambda at: at.compared(at.k, at.q).swapaxes(1, 2),
+    },
+    "scaled": {
+        "not_scaled": lambda at: at.before,
+        "scaled_by_d_k": lambda at: at.before / at.d_k,
+        "scaled_by_sqrt_d_model": lambda at: at.before / np.sqrt(width_of_model(at)),
+        "scaled_by_sqrt_n": lambda at: at.before / np.sqrt(at.before.shape[2 - at.way % 2]),
+        "scaled_twice": lambda at: at.before / root(at) ** 2,
+        "scale_inverted": lambda at: at.before * root(at),
+        "scaled_after_softmax": lambda at: at.before,
+        "root_of_each_score": root_of_each_score,
+    },
+    "weights": {
+        "scaled_after_softmax": lambda at: at.right / np.sqrt(at.d_k),
+        "temperature_on_weights": lambda at: at.right / at.temperature,
+        "divided_by_others": lambda at: divided(at.exp, summed(at.exp) - at.exp),
+        "not_normalized": lambda at: at.exp,
+        "softmax_twice": softmax_twice,
+        "other_normalizer": other_normalizer,
+        "sigmoid_for_softmax": lambda at: 1 / (1 + at.base ** -(at.before / at.temperature)),
+        "attention_transposed": lambda at: turned(at.right),
+    },
+    "scaled capped biased masked exp weights": {"earlier_step_used": earlier_step_used},
+    "masked": {
+        "mask_missing": lambda at: at.before,
+        "mask_as_zero": lambda at: np.where(at.is_blocked, 0, at.before),
+        "mask_as_minus_one": lambda at: np.where(at.is_blocked, -1, at.before),
+        "mask_added": lambda at: at.before + ~at.is_blocked,
+        "mask_inverted": lambda at: np.where(at.is_blocked, at.before, -np.inf),
+        "mask_transposed": mask_transposed,
+        "mask_off_by_one": mask_off_by_one,
+        "mask_part_forgotten": mask_part_forgotten,
+        "mask_counted_from_0": from_0,
+        "mask_and_or": lambda at: at.with_mask({"when": at.mask("when").replace("and", "or")}),
+        "padding_at_wrong_end": lambda at: np.where(at.is_padding[::-1], -np.inf, at.before),
+        "wrong_key_blocked": wrong_key_blocked,
+    },
+    "masked weights": {
+        "mask_after_softmax": mask_after_softmax,
+        "padded_queries_blocked": padded_queries_blocked,
+    },
+    "exp": {
+        "temperature_missing": lambda at: raised(at, at.base, 1),
+        "temperature_inverted": lambda at: raised(at, at.base, 1 / at.temperature),
+        "temperature_on_weights": lambda at: raised(at, at.base, 1),
+        "wrong_base": lambda at: raised(
             at, [b for b in (2.0, 10.0, np.e) if b != at.base][at.way % 2], at.temperature
         ),
-    ),
-    ("exponent_sign", "exp", lambda at: at.base**-at.exponents * ~np.isneginf(at.before)),
-    ("not_exponentiated", "exp weights", not_exponentiated),
-    ("e_to_zero_is_zero", "exp", lambda at: np.where(at.before == 0, 0, at.right)),
-    (
-        "blocked_counted",
-        "sum",
-        lambda at: summed(at.base ** (at.used[at.earlier(until="masked")] / at.temperature)),
-    ),
-    ("softmax_over_queries", "sum weights", softmax_over_queries),
-    ("softmax_over_all", "sum weights", softmax_over_all),
-    ("sink_missing", "sum", lambda at: summed(at.exp)),
-    ("divided_by_largest", "sum weights", lambda at: over_total(at, at.exp.max(-1, keepdims=True))),
-    ("divided_by_length", "sum weights", divided_by_length),
-    ("divided_by_others", "weights", lambda at: divided(at.exp, summed(at.exp) - at.exp)),
-    (
-        "sum_in_the_exponent",
-        "sum weights",
-        lambda at: over_total(at, at.base ** summed(at.exponents)),
-    ),
-    ("not_normalized", "weights", lambda at: at.exp),
-    ("not_normalized", MIXED, lambda at: at.with_weights(at.exp)),
-    ("softmax_twice", "weights", softmax_twice),
-    ("other_normalizer", "weights", other_normalizer),
-    (
-        "sigmoid_for_softmax",
-        "weights",
-        lambda at: 1 / (1 + at.base ** -(at.before / at.temperature)),
-    ),
-    ("attention_transposed", "weights", lambda at: turned(at.right)),
-    ("attention_transposed", MIXED, lambda at: at.with_weights(turned(at.weights))),
-    ("scores_as_weights", MIXED, lambda at: at.with_weights(at.exponents)),
-    (
-        "equal_weights",
-        MIXED,
-        lambda at: at.with_weights(np.full(at.weights.shape, 1 / at.weights.shape[-1])),
-    ),
-    ("input_instead_of_values", MIXED, input_instead_of_values),
-    ("keys_instead_of_values", "output context", lambda at: at.with_values(at.k)),
-    ("queries_instead_of_values", "output context", lambda at: at.with_values(at.used["Q"])),
-    ("weights_of_other_side", "aligned", weights_of_other_side),
-    ("input_added", "output", input_added),
-    *(
-        (
-            "wrong_weight_matrix",
-            name.upper(),
-            lambda at, others=others: at.again({at.weight: at.keys[f"W_{others[at.way % 2]}"]}),
-        )
-        for name, others in (("q", "kv"), ("k", "qv"), ("v", "qk"))
-    ),
-]
-"""What becomes of a step, with the mistake and the steps where it is made; see also `found`."""
+        "exponent_sign": lambda at: at.base**-at.exponents * ~np.isneginf(at.before),
+        "e_to_zero_is_zero": lambda at: np.where(at.before == 0, 0, at.right),
+    },
+    "exp weights": {"not_exponentiated": not_exponentiated},
+    "sum": {
+        "blocked_counted": lambda at: summed(
+            at.base ** (at.used[at.earlier(until="masked")] / at.temperature)
+        ),
+        "sink_missing": lambda at: summed(at.exp),
+    },
+    "sum weights": {
+        "softmax_over_queries": softmax_over_queries,
+        "softmax_over_all": softmax_over_all,
+        "divided_by_largest": lambda at: over_total(at, at.exp.max(-1, keepdims=True)),
+        "divided_by_length": divided_by_length,
+        "sum_in_the_exponent": lambda at: over_total(at, at.base ** summed(at.exponents)),
+    },
+    "output context": {
+        "keys_instead_of_values": lambda at: at.with_values(at.k),
+        "queries_instead_of_values": lambda at: at.with_values(at.used["Q"]),
+    },
+    "aligned": {"weights_of_other_side": weights_of_other_side},
+}
+"""What becomes of some steps, by the mistake; of any step, see `found`."""
 
-METHODS = {(id_, step): make for id_, steps, make in ROWS for step in steps.split()}
+METHODS = {
+    (id_, step): make
+    for steps, several in BY_STEPS.items()
+    for step, (id_, make) in product(steps.split(), several.items())
+}
 
 SIDES = ("weights", "weights_x", "weights_memory")
 TOGETHER: dict[str, tuple[str, ...]] = {
