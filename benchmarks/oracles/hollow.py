@@ -25,7 +25,7 @@ from benchmarks.oracles.submitted import (
     planted,
     simply,
 )
-from benchmarks.oracles.workings import Known, Working, base
+from benchmarks.oracles.workings import Known, Working, base, need
 
 WHOLE, TENTHS, HUNDREDTHS, FINE = Pen(0), Pen(1), Pen(2), Pen(4)
 
@@ -99,32 +99,29 @@ def outside(values: Numbers) -> tuple[Pen, Change]:
     return HUNDREDTHS, change
 
 
-def wrong_numbers(at: Setting) -> Submission | None:
+def wrong_numbers(at: Setting) -> Submission:
     """A step is wrong, alone or after right steps before it."""
     working, exact = at.working, at.working.exact
-    if working.normalizer != "softmax" or working.along != -1:
-        return None
+    need(working.normalizer == "softmax" and working.along == -1)
     weights = [name for name in exact if name.replace("weights", "exp", 1) in {*exact} - {name}]
     ways = {(way, step): made for step in weights for way, made in WEIGHTS.items()}
     ways |= {("outside", step): outside(values) for step, values in values_of(working).items()}
     ways = {place: made for place, made in ways.items() if exact[place[1]].shape[-1] > 1}
-    if not ways:
-        return None
     (way, step), (pen, change) = at.one_of(ways.items())
     before = [name for name in at.names[: at.names.index(step)] if name in at.steps]
     schedule = Schedule(lambda name: pen if name == step else FINE)
     shown = replace(at, steps=[*before, step])
     made = planted(shown, schedule, found_in(step, lambda right: change(at.rng, right)))
     # A whole number must be the right one, rounded; others may be off by one in the last digit.
-    is_wrong = made and made.units > (0.5 if pen == WHOLE else 1) + 1e-9
-    return made.but(way, verdicts=("wrong",)) if made and is_wrong else None
+    need(made.units > (0.5 if pen == WHOLE else 1) + 1e-9)
+    return made.but(way, verdicts=("wrong",))
 
 
-def blank(at: Setting) -> Submission | None:
+def blank(at: Setting) -> Submission:
     """Every cell is left blank."""
     made, word = hand_in(at, plainly(at)), at.one_of(["~", "_", "?", ""])
-    cells = {step: np.full(x.shape, word) for step, x in made.cells.items()} if made else {}
-    return made and made.but(word, cells=cells, verdicts=("empty",))
+    cells = {step: np.full(x.shape, word) for step, x in made.cells.items()}
+    return made.but(word, cells=cells, verdicts=("empty",))
 
 
 def without_cells(at: Setting) -> Submission:
@@ -140,12 +137,11 @@ MAX_POINTS = 2.0
 """Maximum points, of 10, that invented numbers may earn."""
 
 
-def invented(at: Setting) -> Submission | None:
+def invented(at: Setting) -> Submission:
     """Numbers are invented, and what follows from them without work is right."""
     exact, rng = at.working.exact, at.rng
     weights = next((name for name in exact if base(name) == "weights"), "")
-    if not weights or "scores" not in exact:
-        return None
+    need(weights != "" and "scores" in exact)
     mixed, (n, m) = at.names[at.names.index(weights) + 1], exact["scores"].shape[-2:]
     permutation = rng.permutation(max(n, m))[:n] % m
     hot = ones_at(at.one_of([np.arange(n) % m, permutation, np.zeros(n, int)]), m)
@@ -162,8 +158,7 @@ def invented(at: Setting) -> Submission | None:
     }
     way = at.one_of(way for way, (numbers, _) in ways.items() if {*numbers} <= {*exact})
     made_up = {s: np.broadcast_to(x, exact[s].shape).astype(float) for s, x in ways[way][0].items()}
-    if not is_telling(exact, weights, mixed, made_up):
-        return None
+    need(is_telling(exact, weights, mixed, made_up))
     points, schedule = ways[way][1], simply(at)
 
     def finds(step: str, numbers: Numbers, _used: Mapping[str, Numbers]) -> Numbers:
@@ -175,7 +170,7 @@ def invented(at: Setting) -> Submission | None:
     working = replace(at.working, keys={**at.working.keys, "marking": {"points": points}})
     steps = [name for name in later if name in points or name in able]
     made = planted(replace(at, steps=steps, working=working), schedule, finds, most=np.inf)
-    return made and made.but(way, most=MAX_POINTS)
+    return made.but(way, most=MAX_POINTS)
 
 
 def is_telling(exact: Known, weights: str, mixed: str, made_up: Mapping[str, Numbers]) -> bool:
@@ -188,16 +183,16 @@ def is_telling(exact: Known, weights: str, mixed: str, made_up: Mapping[str, Num
     return all(2 * (np.abs(x - exact[s]) > least).sum() > x.size for s, x in made_up.items())
 
 
-def mistake_in_large_numbers(at: Setting) -> Submission | None:
+def mistake_in_large_numbers(at: Setting) -> Submission:
     """A mistake of method is made where weights are 0 and 1; it costs no further points."""
     keys = at.working.keys
-    if "X" not in keys:
-        return None
+    need("X" in keys)
     numbers = (np.array(keys["X"]) * int(at.rng.choice([2, 4, 10]))).tolist()
     large = replace(at.working, keys={**keys, "X": numbers})
     scores = [np.abs(x).max() for name, x in large.exact.items() if base(name) == "scores"]
     # The program subtracts the largest of large scores.
-    return a_mistake_of_method(replace(at, working=large)) if max(scores, default=0) < 100 else None
+    need(max(scores, default=0) < 100)
+    return a_mistake_of_method(replace(at, working=large))
 
 
 HOLLOW: dict[str, Make] = {

@@ -1,7 +1,7 @@
 """Honest rounding schedules: which steps are rounded, how, to how many digits, and what is used.
 
 A function of `SCHEDULES` draws how somebody rounds who works a certain problem and hands in some of
-its steps. It returns None where the problem does not show that.
+its steps. It raises UnworkableError where the problem does not show that.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.oracles.drawn import Random, one_of
 from benchmarks.oracles.pens import GoesOn, Numbers, Pen, with_all_digits
-from benchmarks.oracles.workings import Known, Working, base
+from benchmarks.oracles.workings import Known, Working, base, need
 
 MAX_OFF_1 = 0.02
 """Maximum distance of a row of weights from the sum 1 that a student does not see."""
@@ -65,7 +65,9 @@ class Setting:
         return bool(self.rng.random() < share)
 
     def one_of(self, words: Iterable[Any]) -> Any:
-        return one_of(self.rng, list(words))
+        several = list(words)
+        need(bool(several))
+        return one_of(self.rng, several)
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ class Schedule:
         return False
 
 
-Draw: TypeAlias = Callable[[Setting], Schedule | None]
+Draw: TypeAlias = Callable[[Setting], Schedule]
 
 
 def rounds(pen: Pen, chosen: Iterable[str]) -> GoesOn:
@@ -147,19 +149,17 @@ def every_step(at: Setting) -> Schedule:
     return throughout(at, replace(at.own, plain=at.chance(0.3), whole=at.chance(0.1)))
 
 
-def significant(at: Setting) -> Schedule | None:
+def significant(at: Setting) -> Schedule:
     """Every number has so many significant digits: 16 beside 3.2 and 0.45."""
     pen = Pen(int(at.rng.choice([2, 3, 4])), significant=True)
     sizes = [np.abs(x[np.isfinite(x)]).max(initial=0) for x in at.working.exact.values()]
-    # Nobody writes 480 for 483.
-    return throughout(at, pen) if pen.count > 2 or max(sizes) < 99 else None
+    need(pen.count > 2 or max(sizes) < 99)  # nobody writes 480 for 483
+    return throughout(at, pen)
 
 
-def one_step(at: Setting) -> Schedule | None:
+def one_step(at: Setting) -> Schedule:
     """One step that is not shown, or Q, K and V together, is rounded."""
     words = {name: "q, k, v" if key_of(name) in "qkv" else key_of(name) for name in at.names}
-    if not at.hidden:
-        return None
     word = at.one_of(sorted({words[name] for name in at.hidden}))
     return partly(at, at.own, (n for n in at.names if words[n] == word), word, "own digits")
 
@@ -188,7 +188,7 @@ def cut(at: Setting) -> Schedule:
     return Schedule(lambda _: shown, carry, f"{shown}, hidden steps {hidden}")
 
 
-def rows_to_1(at: Setting) -> Schedule | None:
+def rows_to_1(at: Setting) -> Schedule:
     """Rows of weights are adjusted until they sum to 1, and used so."""
     working, unit, exact = at.working, at.own.unit, at.working.exact
     which, seed = at.one_of(["the largest", "any one"]), int(at.rng.integers(1 << 30))
@@ -211,10 +211,8 @@ def rows_to_1(at: Setting) -> Schedule | None:
         return at.own.rounded(np.moveaxis(rows, -1, working.along))
 
     is_shown = weights <= {*at.steps} or (which == "the largest" and working.sort == "plain")
-    if not working.along or not is_shown:
-        return None
-    if all(np.array_equal(adjust(n, exact[n]), at.own.rounded(exact[n])) for n in weights):
-        return None
+    need(working.along != 0 and is_shown)
+    need(any(not np.array_equal(adjust(n, exact[n]), at.own.rounded(exact[n])) for n in weights))
     style = throughout(at, at.own, "written", "all digits")
     return replace(style, adjust=adjust, words=f"{which} of a row adjusted, {style.words}")
 
@@ -266,7 +264,7 @@ NEVER_WHOLE = (
 """Steps of which nobody writes whole numbers alone."""
 
 
-def whole_steps(at: Setting) -> Schedule | None:
+def whole_steps(at: Setting) -> Schedule:
     """One step that is shown, or two, are written in whole numbers; the others in decimals."""
     exact = at.working.exact
 
@@ -278,8 +276,7 @@ def whole_steps(at: Setting) -> Schedule | None:
 
     able = sorted({key_of(n) for n in at.steps if exact[n].size > 1} - {*NEVER_WHOLE})
     able = [key for key in able if is_large(key)]
-    if not able:
-        return None
+    need(bool(able))
     keys = {*at.rng.choice(able, min(len(able), 2))}
     whole = {name for name in at.names if key_of(name) in keys}
     before = [name for name in at.names if base(name) in CHAIN]
@@ -292,7 +289,7 @@ def whole_steps(at: Setting) -> Schedule | None:
 # ---- constants, and other digits than the submission's
 
 
-def constant(at: Setting) -> Schedule | None:
+def constant(at: Setting) -> Schedule:
     """√d_k, 1/√d_k, e or the temperature is rounded or cut; all else has all digits, or its own."""
     exact, how = at.working.exact, at.working.keys.get("normalize", {})
     values: dict[str, float] = {}
@@ -306,12 +303,10 @@ def constant(at: Setting) -> Schedule | None:
         values |= {"e": float(np.e)} if "base" not in how else {}
     which = at.one_of(values or ["none"])
     counts = [n for n in (1, 2, 3, 4) if values.get(which, 0) * 10**n >= 9.95]  # two digits
-    if not counts:
-        return None
+    need(bool(counts))
     pen = Pen(int(at.rng.choice(counts)), cut=at.chance(0.2))
     short = float(pen.rounded(np.array(values[which])))
-    if abs(short - values[which]) < 1e-9:
-        return None
+    need(abs(short - values[which]) >= 1e-9)
     kind = "own digits" if pen.count >= at.decimals else "constant"
     rounded = at.names if at.chance() else ()
     made = partly(at, at.own, rounded, f"{which} as {short:g}, {len(rounded)} others", kind)
@@ -333,7 +328,7 @@ COARSE: dict[str, Callable[[str], bool]] = {
 """Which steps are rounded more coarsely than what is shown."""
 
 
-def coarser(at: Setting) -> Schedule | None:
+def coarser(at: Setting) -> Schedule:
     """Some steps that are not shown are rounded more coarsely than the submission, or cut so."""
     chosen = {
         which: [name for name in at.hidden if is_in(key_of(name))]
@@ -341,8 +336,7 @@ def coarser(at: Setting) -> Schedule | None:
         if which != "from scaled on" or "scaled" in map(base, at.names)
     }
     able = [which for which, names in chosen.items() if names]
-    if not able or at.decimals < 3:
-        return None
+    need(at.decimals > 2)
     which = at.one_of(able)
     has_weights = "weights" in map(key_of, chosen[which])  # nobody rounds weights to one decimal
     count = int(at.rng.integers(2 if has_weights else 1, at.decimals))

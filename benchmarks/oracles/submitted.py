@@ -1,18 +1,21 @@
 """Submissions: a problem, how its numbers are rounded, and what is planted in them.
 
-Each function of `FORMS` and `PLANTS` takes a setting, and returns what is handed in, or None where
-the problem does not show it. `hand_in` does so with a rounding schedule alone.
+Each function of `FORMS` and `PLANTS` takes a setting, and returns what is handed in; it raises
+UnworkableError where the problem does not show it. `hand_in` does so with a rounding schedule
+alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from benchmarks.oracles.drawn import Random
+from benchmarks.oracles.methods import METHODS, Wrong, found_by
 from benchmarks.oracles.pens import UNWRITABLE, GoesOn, Numbers, Pen
 from benchmarks.oracles.schedules import (
     NEVER_WHOLE,
@@ -24,7 +27,15 @@ from benchmarks.oracles.schedules import (
     rows_to_1,
     throughout,
 )
-from benchmarks.oracles.workings import Finds, Known, Working, base, finds_right
+from benchmarks.oracles.workings import (
+    Finds,
+    Known,
+    UnworkableError,
+    Working,
+    base,
+    finds_right,
+    need,
+)
 
 
 @dataclass(frozen=True)
@@ -56,30 +67,25 @@ class Submission:
         return replace(self, said={**self.said, "form": form}, **changes)
 
 
-Make: TypeAlias = Callable[[Setting], Submission | None]
+Make: TypeAlias = Callable[[Setting], Submission]
 
 
-def hand_in(
-    at: Setting, schedule: Schedule | None, paper: GoesOn | None = None
-) -> Submission | None:
+def hand_in(at: Setting, schedule: Schedule, paper: GoesOn | None = None) -> Submission:
     """Work a problem by a schedule, and write the steps of a setting."""
-    if schedule is None:
-        return None
     known = at.working.work(schedule.goes_on, **schedule.constants)
-    is_seen = schedule.is_seen(at.working, known, at.steps)
-    return None if is_seen else as_written(at, schedule, known, paper)
+    need(not schedule.is_seen(at.working, known, at.steps))
+    return as_written(at, schedule, known, paper)
 
 
 def as_written(
     at: Setting, schedule: Schedule, known: Known, paper: GoesOn | None = None
-) -> Submission | None:
-    """Write steps; None where nobody would hand that in, as only zeros are left."""
+) -> Submission:
+    """Write steps, of which something must be left but zeros."""
     steps = {step: schedule.adjust(step, known[step]) for step in at.steps}
     paper = paper or at.working.paper
     cells = {s: paper(s, schedule.pen(s).texts(x)) for s, x in steps.items()}
     has_digit = any(set("123456789") & set(t) for x in cells.values() for t in x.ravel().tolist())
-    if not has_digit and any(at.working.exact[step].any() for step in at.steps):
-        return None
+    need(has_digit or not any(at.working.exact[step].any() for step in at.steps))
     said = {"shown": at.shown, "decimals": at.decimals, "kind": schedule.kind}
     return Submission(at.working, cells, said | {"words": schedule.words or str(at.own)})
 
@@ -114,7 +120,7 @@ def plainly(at: Setting) -> Schedule:
     return throughout(at, at.own)
 
 
-def blanks_in_a_coarse_step(at: Setting) -> Submission | None:
+def blanks_in_a_coarse_step(at: Setting) -> Submission:
     """One step is written more coarsely than others, and has blanks."""
     coarse, rough, fine = at.one_of(at.steps), Pen(at.one_of([1, 2])), Pen(max(at.decimals, 3))
     is_early = at.chance(0.6)
@@ -124,21 +130,18 @@ def blanks_in_a_coarse_step(at: Setting) -> Submission | None:
 
     words = f"{fine}, one step {rough}, with blanks"
     made = hand_in(at, Schedule(lambda step: rough if step == coarse else fine, carry, words))
-    if made is None:
-        return None
     cells = made.cells[coarse].copy()
     cells[at.rng.random(cells.shape) < 0.4] = at.one_of("~_?")
-    has_digit = any("." in text for text in cells.ravel())  # which tells how coarse it is
-    return made.but(cells={**made.cells, coarse: cells}) if has_digit else None
+    need(any("." in text for text in cells.ravel()))  # which tells how coarse it is
+    return made.but(cells={**made.cells, coarse: cells})
 
 
-def shifted(at: Setting) -> Submission | None:
+def shifted(at: Setting) -> Submission:
     """The largest score of each row is subtracted before the exponentials."""
     exps = [place for place, name in enumerate(at.names) if base(name) == "exp"]
     before, schedule = {at.names[place - 1] for place in exps}, plainly(at)
-    is_shown = any(base(name) in ("exp", "sum") for name in at.steps)
-    if not is_shown or at.working.kind == "co_attention":
-        return None
+    need(any(base(name) in ("exp", "sum") for name in at.steps))
+    need(at.working.kind != "co_attention")
 
     def carry(step: str, numbers: Numbers) -> Numbers:
         used = schedule.goes_on(step, numbers)
@@ -150,11 +153,10 @@ def shifted(at: Setting) -> Submission | None:
     return hand_in(at, replace(schedule, carry=carry, words=f"shifted, {schedule.words}"))
 
 
-def blocked_as(at: Setting) -> Submission | None:
+def blocked_as(at: Setting) -> Submission:
     """Blocked cells hold a large negative number."""
+    need("masked" in at.steps)
     made = hand_in(at, plainly(at))
-    if made is None or "masked" not in made.cells:
-        return None
     word = at.one_of(["-1e9", "-9999", "-1e4", "-∞", "−∞", "score − 1e9"])
     before = at.names[at.names.index("masked") - 1]
     low = at.working.paper("masked", at.own.texts(at.working.exact[before] - 1e9))
@@ -163,11 +165,10 @@ def blocked_as(at: Setting) -> Submission | None:
     return made.but(word, cells={**made.cells, "masked": put})
 
 
-def scaled_in_one_go(at: Setting) -> Submission | None:
+def scaled_in_one_go(at: Setting) -> Submission:
     """`scores` holds the scaled scores, and there is no `scaled`."""
     pairs = {name: name.replace("scores", "scaled") for name in at.names if base(name) == "scores"}
-    if not pairs or not {*pairs.values()} <= {*at.names} or not {*pairs} & {*at.steps}:
-        return None
+    need({*pairs.values()} <= {*at.names} and not {*pairs}.isdisjoint(at.steps))
     schedule = plainly(at)
 
     def goes_on(step: str, numbers: Numbers) -> Numbers:
@@ -179,11 +180,10 @@ def scaled_in_one_go(at: Setting) -> Submission | None:
     return as_written(replace(at, steps=steps), schedule, known)
 
 
-def masked_at_once(at: Setting) -> Submission | None:
+def masked_at_once(at: Setting) -> Submission:
     """The mask comes before the scores are scaled: in `masked` or in the scores themselves."""
     line = [name for name in at.names if name in ("scores", "scaled", "biased")]
-    if not {"masked", "scores"} <= {*at.steps} or "capped" in at.names:
-        return None
+    need({"masked", "scores"} <= {*at.steps} and "capped" not in at.names)
     schedule = plainly(at)
     known = at.working.work(schedule.goes_on)
     blocked, place = np.isneginf(known["masked"]), int(at.rng.integers(len(line)))
@@ -195,29 +195,29 @@ def masked_at_once(at: Setting) -> Submission | None:
     return as_written(replace(at, steps=steps), schedule, known | handed)
 
 
-def turned_throughout(at: Setting) -> Submission | None:
+def turned_throughout(at: Setting) -> Submission:
     """Tokens are columns throughout though the problem has them in rows, or the other way."""
     working = at.working
-    if working.kind in ("pooling", "recurrent") or len(at.steps) < 2:
-        return None
+    need(working.kind not in ("pooling", "recurrent") and len(at.steps) > 1)
     return hand_in(at, plainly(at), lambda name, x: working.paper(name, x, not working.columns))
 
 
-def heads_side_by_side(at: Setting) -> Submission | None:
+def heads_side_by_side(at: Setting) -> Submission:
     """Heads stand side by side, in all steps or in some."""
     exact, share = at.working.exact, at.one_of([0.5, 1.0])
     able = [name for name in at.steps if exact[name].ndim == 3 and len(exact[name]) > 1]
     flat = {name for name in able if at.chance(share)}
+    need(bool(flat))
 
     def paper(name: str, numbers: Numbers) -> Numbers:
         if name in flat:
             numbers = np.concatenate([numbers[[h]] for h in range(len(numbers))], axis=-1)
         return at.working.paper(name, numbers)
 
-    return hand_in(at, plainly(at), paper) if flat else None
+    return hand_in(at, plainly(at), paper)
 
 
-def from_a_computer(at: Setting) -> Submission | None:
+def from_a_computer(at: Setting) -> Submission:
     """NumPy worked it in floats of some length; in arrays, or in lists of Python."""
     dtype, form = at.one_of(["f2", "f4", "f8"]), at.one_of(["arrays", "lists"])
     known = at.working.work(dtype=np.dtype(dtype).type)
@@ -284,16 +284,11 @@ def a_place(at: Setting, numbers: Numbers) -> tuple[int, ...]:
     return tuple(int(i) for i in at.one_of(np.argwhere(np.isfinite(numbers))))
 
 
-def altered(
-    at: Setting, schedule: Schedule | None, alter: Alter, able: Sequence[str] = ()
-) -> Submission | None:
+def altered(at: Setting, schedule: Schedule, alter: Alter, able: Sequence[str] = ()) -> Submission:
     """Write one number wrong, and go on from it, or from the right one."""
-    if schedule is None:
-        return None
     working = at.working
     known = working.work(schedule.goes_on)
-    if schedule.is_seen(working, known, at.steps):
-        return None
+    need(not schedule.is_seen(working, known, at.steps))
     written = {name: schedule.written(name, known[name]) for name in at.steps}
     several = (working.exact, known, working.after(written), written)
     for _ in range(12):
@@ -304,7 +299,7 @@ def altered(
         text = alter(at.rng, spot) if np.isfinite(right).all() else None
         if text is not None:
             return with_one_altered(at, schedule, spot, text)
-    return None
+    raise UnworkableError("no number can be altered so")
 
 
 def put(numbers: Numbers, place: tuple[int, ...], value: Any) -> Numbers:
@@ -314,7 +309,7 @@ def put(numbers: Numbers, place: tuple[int, ...], value: Any) -> Numbers:
     return numbers
 
 
-def with_one_altered(at: Setting, schedule: Schedule, spot: Spot, text: str) -> Submission | None:
+def with_one_altered(at: Setting, schedule: Schedule, spot: Spot, text: str) -> Submission:
     """Write a wrong number in the place of a cell, and go on from it, or the right one."""
     is_used = at.chance()
 
@@ -325,8 +320,6 @@ def with_one_altered(at: Setting, schedule: Schedule, spot: Spot, text: str) -> 
 
     known = at.working.work(goes_on)
     made = as_written(at, schedule, known)
-    if made is None:
-        return None
     mask = at.working.paper(spot.step, put(np.zeros(spot.others.shape, bool), spot.place, True))
     cells = {**made.cells, spot.step: np.where(mask, text, made.cells[spot.step])}
     units = spot.off(float(text)) / spot.pen.unit
@@ -400,30 +393,31 @@ def exactly(at: Setting) -> Schedule:
     return throughout(at, at.own, "all digits")
 
 
-def a_wrong_output(at: Setting) -> Submission | None:
+def a_wrong_output(at: Setting) -> Submission:
     """One number of the output is wrong; all others are right with all digits."""
     size = at.one_of(SIZES)
-    made = altered(at, exactly(at), SIZES[size], [last_of(at.steps)])
-    return made and made.but(size)
+    return altered(at, exactly(at), SIZES[size], [last_of(at.steps)]).but(size)
 
 
-def some_units(at: Setting) -> Submission | None:
+def some_units(at: Setting) -> Submission:
     """A number is off, of one who cuts off, has decimals for each step, or adjusts rows."""
     able = [n for n in at.steps if at.shown == "all" or at.working.exact[n].size >= 3]
+    need(bool(able))
     # A lone number is what some rounding of hidden steps gives.
     alter = by_units(*at.one_of([(1, 1), (2, 4), (5, 10), (11, 3000)]))
     schedule = at.one_of([cut, own_decimals, rows_to_1])(at)
-    return altered(at, schedule, alter, able) if able else None
+    return altered(at, schedule, alter, able)
 
 
-def a_wrong_whole_number(at: Setting) -> Submission | None:
+def a_wrong_whole_number(at: Setting) -> Submission:
     """A wrong whole number stands beside decimals."""
     made = altered(at, every_step(at) if at.chance(0.6) else cut(at), wrong_whole)
-    texts = [text for x in made.cells.values() for text in x.ravel().tolist()] if made else []
-    return made if sum("." in text for text in texts) >= 3 else None
+    texts = [text for x in made.cells.values() for text in x.ravel().tolist()]
+    need(sum("." in text for text in texts) >= 3)
+    return made
 
 
-def nothing_for_a_number(at: Setting) -> Submission | None:
+def nothing_for_a_number(at: Setting) -> Submission:
     """0 for a number of one or more, or the sign is dropped."""
     if at.chance():
         return altered(at, every_step(at) if at.chance(0.6) else cut(at), to_nothing)
@@ -437,7 +431,7 @@ def simply(at: Setting) -> Schedule:
     return throughout(at, at.own, "written", "all digits")
 
 
-def a_number_copied_wrongly(at: Setting) -> Submission | None:
+def a_number_copied_wrongly(at: Setting) -> Submission:
     """A number is copied wrongly; nothing after it is wrong."""
     return altered(at, simply(at), copied_wrongly)
 
@@ -451,7 +445,7 @@ def planted(
     finds: Finds = finds_right,
     carry: GoesOn | None = None,
     most: float = UNWRITABLE,
-) -> Submission | None:
+) -> Submission:
     """Work with something done wrong; hand in the steps of a setting, and those that are wrong.
 
     Wrong are the numbers that do not follow from those that were found before.
@@ -461,8 +455,7 @@ def planted(
     right = working.after({n: schedule.goes_on(n, x) for n, x in known.items()}, most)
     wrong = {name: ~np.isclose(x, right[name], 1e-9, 1e-11) for name, x in known.items()}
     wrong = {name: mask for name, mask in wrong.items() if mask.any()}
-    if not wrong or not {*wrong} <= {*working.names}:
-        return None
+    need(wrong != {} and {*wrong} <= {*working.names})
     steps = [name for name in at.names if name in at.steps or name in wrong]
     made = as_written(replace(at, steps=steps), schedule, known)
     units = 0.0
@@ -471,7 +464,7 @@ def planted(
             off = np.abs(schedule.written(name, known[name]) - right[name])[mask]
         units = max(units, float(np.nan_to_num(off, nan=np.inf).max()) / schedule.pen(name).unit)
     amiss = {name: working.paper(name, mask) for name, mask in wrong.items()}
-    return made and made.but(amiss=amiss, units=units)
+    return made.but(amiss=amiss, units=units)
 
 
 def found_in(step: str, change: Callable[[Numbers], Numbers]) -> Finds:
@@ -479,7 +472,7 @@ def found_in(step: str, change: Callable[[Numbers], Numbers]) -> Finds:
     return lambda name, numbers, _used: change(numbers) if name == step else numbers
 
 
-def wrong_everywhere(at: Setting) -> Submission | None:
+def wrong_everywhere(at: Setting) -> Submission:
     """Every number of the output is 1 % or 3 % off, or has noise in it."""
     size = at.one_of(["every output +1 %", "every output +3 %", "noise"])
     by = {"every output +1 %": 1.01, "every output +3 %": 1.03}.get(size, 1.0)
@@ -488,25 +481,27 @@ def wrong_everywhere(at: Setting) -> Submission | None:
         return right * by + (by == 1) * at.rng.normal(0, 0.03, right.shape)
 
     made = planted(at, exactly(at), found_in(last_of(at.steps), change))
-    return made.but(size) if made and made.units > 0.5 else None
+    need(made.units > 0.5)
+    return made.but(size)
 
 
-def a_number_read_wrongly(at: Setting) -> Submission | None:
+def a_number_read_wrongly(at: Setting) -> Submission:
     """A number is written right, and read wrongly where it is used."""
     schedule, step = simply(at), at.one_of(at.names)
     written = schedule.written(step, at.working.work(schedule.goes_on)[step])
     place = a_place(at, written)
     spot = Spot(step, place, [float(written[place])], schedule.pen(step), written)
     text = copied_wrongly(at.rng, spot)
+    need(text is not None)
 
     def misread(name: str, numbers: Numbers) -> Numbers:
         carried = schedule.goes_on(name, numbers)
         return put(carried, place, float(text or 0)) if name == step else carried
 
-    return planted(at, schedule, carry=misread) if text else None
+    return planted(at, schedule, carry=misread)
 
 
-def right_by_accident(at: Setting) -> Submission | None:
+def right_by_accident(at: Setting) -> Submission:
     """A row is wrong, but for one number that is right as it reads, and not beyond."""
     exact, unit = at.working.exact, at.own.unit
     able = [name for name in at.steps if base(name) not in (*NEVER_WHOLE, "sum")]
@@ -521,53 +516,23 @@ def right_by_accident(at: Setting) -> Submission | None:
         row[spared] = near
         return numbers
 
-    return planted(at, simply(at), found_in(at.one_of(able), change)) if able else None
+    return planted(at, simply(at), found_in(at.one_of(able), change))
 
 
-Used: TypeAlias = Callable[[str], Numbers]
-"""Takes the name of an earlier step, and returns the numbers that are used of it."""
-
-MISTAKES: dict[str, dict[str, Callable[[Numbers, Used], Numbers]]] = {
-    "not_scaled": {"scaled": lambda _, used: used("scores")},
-    "scaled_by_d_k": {"scaled": lambda x, used: np.where(x, x * x / used("scores"), 0)},
-    "scores_transposed": {"scores": lambda x, _: x.swapaxes(1, 2)},
-    "mask_as_zero": {"masked": lambda x, _: np.where(np.isneginf(x), 0, x)},
-    "exponent_sign": {"exp": lambda x, _: np.where(x, 1 / x, 0)},
-    "wrong_base": {"exp": lambda x, _: np.power(2, np.log(x))},
-    "not_normalized": {"weights": lambda _, used: used("exp")},
-    "softmax_over_all": {
-        "weights": lambda _, used: used("exp") / used("exp").sum(axis=(-2, -1), keepdims=True)
-    },
-    "residual_forgotten": {
-        "residual_1": lambda _, used: used("attended"),
-        "residual_2": lambda _, used: used("feed_forward"),
-    },
-    "activation_forgotten": {"activated": lambda _, used: used("hidden")},
-    "factor_forgotten_backward": {"d_scores": lambda _, used: used("d_scaled")},
-}
-"""What a student finds in a step who makes a mistake there, by the mistake's id."""
+OF_METHOD = (
+    *("not_scaled", "scaled_by_d_k", "scores_transposed", "mask_as_zero", "exponent_sign"),
+    *("wrong_base", "not_normalized", "softmax_over_all"),
+)
+"""Mistakes that are made in one step, which can be made in most problems."""
 
 
-def a_mistake_of_method(at: Setting) -> Submission | None:
+def a_mistake_of_method(at: Setting) -> Submission:
     """Something is done wrong in one step; nothing after it is wrong."""
-    able = [
-        (id_, step, name)
-        for id_, finds in MISTAKES.items()
-        for step in finds
-        for name in at.steps
-        if step in (name, base(name))
-    ]
-    if not able:
-        return None
-    id_, step, wrong = at.one_of(able)
-
-    def finds(name: str, numbers: Numbers, used: Mapping[str, Numbers]) -> Numbers:
-        if name != wrong:
-            return numbers
-        return np.array(MISTAKES[id_][step](numbers, lambda other: used[name.replace(step, other)]))
-
-    made = planted(at, simply(at), finds)
-    return made.but(id_, mistake=id_) if made and made.units > 3 else None
+    able = [one for one in product(OF_METHOD, at.steps) if (one[0], base(one[1])) in METHODS]
+    id_, step = at.one_of(able)
+    made = planted(at, simply(at), found_by(at.working, Wrong(id_, step)))
+    need(made.units > 3)
+    return made.but(id_, mistake=id_)
 
 
 PLANTS: dict[str, Make] = {

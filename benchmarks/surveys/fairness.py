@@ -58,7 +58,7 @@ SURVEYS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding=
 """The kinds of submissions of each survey, and the bounds within which they are judged."""
 
 
-def rounded(schedule: Draw, at: Setting) -> Submission | None:
+def rounded(schedule: Draw, at: Setting) -> Submission:
     """Return what is handed in by a student who rounds by a schedule."""
     return hand_in(at, schedule(at))
 
@@ -87,9 +87,8 @@ def submissions(rng: Random, name: str, way: str, sorts: Sequence[str]) -> Itera
                 continue
             with suppress(UnworkableError):
                 submission = MAKERS[way](Setting(rng, working, steps, shown, decimals))
-                if submission is not None:
-                    made += 1
-                    yield submission
+                made += 1
+                yield submission
 
 
 def key_of(working: Working) -> AnswerKey:
