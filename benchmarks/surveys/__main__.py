@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.oracles.workings import SORTS
-from benchmarks.surveys import course, fairness, odd_answers
+from benchmarks.surveys import course, fairness
 from tests.support.truth import faults, judged
 
 
@@ -32,7 +32,7 @@ def replay(path: Path) -> Iterable[str]:
 def main() -> None:
     """Run a survey and print what it found."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("name", choices=[*fairness.SURVEYS, "course", "odd_answers"])
+    parser.add_argument("name", choices=[*fairness.SURVEYS, "course"])
     parser.add_argument("--count", type=int, default=100, help="submissions per kind, or students")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--ways", help="some of the survey's kinds, as a,b")
@@ -44,8 +44,8 @@ def main() -> None:
     given = parser.parse_args()
     if given.replay:
         lines = replay(given.replay)
-    elif given.name in ("course", "odd_answers"):
-        lines = {"course": course, "odd_answers": odd_answers}[given.name].main(given)
+    elif given.name == "course":
+        lines = course.main(given)
     else:
         warnings.simplefilter("ignore")
         rng, ways = np.random.default_rng(given.seed), (given.ways or "").split(",")

@@ -13,14 +13,8 @@ import pytest
 
 import attncli
 from attncli.core.mechanisms import trace
-from tests.conftest import DATA, SAMPLES, Attn, Result
-
-FILES = DATA / "recorded" / "odd_answers.jsonl"
-"""Right answers to samples in files of which something is odd, with what is true of each.
-
-`benchmarks/surveys/odd_answers.py` makes them, and `benchmarks/fuzzing.py` thousands more. A file
-is `readable` if only its bytes are written otherwise; else some steps are `damaged`.
-"""
+from tests.conftest import SAMPLES, Attn, Result
+from tests.reading.damaged_files import odd_files
 
 FORMATS = ("yaml", "json", "csv", "npz")
 
@@ -31,13 +25,10 @@ def test_right_numbers_in_an_odd_file_are_right_or_refused(
     form: str, attn: Attn, tmp_path: Path
 ) -> None:
     path = tmp_path / f"answers.{form}"
-    for number, line in enumerate(FILES.read_text(encoding="utf-8").splitlines(), 1):
-        file = json.loads(line)
-        if file["suffix"] != form:
-            continue
-        path.write_bytes(file["data"].encode("latin-1"))
+    for file in odd_files(form):
+        path.write_bytes(file["data"])
         found = attn("check", SAMPLES / file["sample"], path, "-f", "json")
-        shown = f"line {number}: {file['data'][:400]}"
+        shown = f"{file['sample']}: {file['data'][:400]!r}"
         assert_ends_well(found, path, shown)
         assert_ends_well(attn("check", SAMPLES / file["sample"], path), path, shown)
         if found.status == 2:

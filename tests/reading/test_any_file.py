@@ -1,11 +1,11 @@
 """Whatever a file holds, and whatever made it: it is worked, or refused in sentences, and soon.
 
-`python benchmarks/fuzzing.py` tries thousands of files more, and records some of them.
+`HYPOTHESIS_PROFILE=random pytest -m '' tests/reading/test_any_file.py` tries other files each time.
+A small file that fails belongs into `tests/data/corpus/`.
 """
 
 from __future__ import annotations
 
-import json
 import time
 import warnings
 from collections.abc import Iterator
@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import attncli
 from attncli.core.errors import InputError
 from tests.conftest import DATA, SAMPLE_FILES, SAMPLES, in_process, made_files, table
+from tests.reading.damaged_files import Call, drawn_call
 from tests.reading.forms import is_harmless, npy, npz
 
 SOON = 5.0
@@ -28,15 +29,9 @@ SOON = 5.0
 FORMS = ("table", "json", "csv", "yaml", "markdown", "latex", "html", "npz")
 GOOD = str(SAMPLES / "i_am_good.yaml")
 
-Call = tuple[dict[str, bytes], list[str]]
-"""The files that a command reads, and its arguments."""
 
-
-def recorded_calls() -> Iterator[Call]:
-    """Yield commands on changed samples, on made-up problems and on made-up answers."""
-    lines = (DATA / "recorded" / "mutated_files.jsonl").read_text(encoding="utf-8").splitlines()
-    for files, arguments in map(json.loads, lines):
-        yield {name: text.encode("latin-1") for name, text in files.items()}, arguments
+def calls_on_made_up_files() -> Iterator[Call]:
+    """Yield commands on made-up problems and on made-up answers."""
     for number, (suffix, data) in enumerate(made_files("problem")):
         form = FORMS[number % (len(FORMS) - 1)]  # NPZ is not for a terminal
         yield {f"made{suffix}": data}, ["compute", f"made{suffix}", "-f", form]
@@ -57,24 +52,41 @@ def calls_of_what_broke_once() -> Iterator[Call]:
 
 
 PARTS = 12
-CALLS = [*calls_of_what_broke_once(), *recorded_calls()]
+CALLS = [*calls_of_what_broke_once(), *calls_on_made_up_files()]
 
 
 @pytest.mark.parametrize(
     "part", [0, 1, 2, *(pytest.param(n, marks=pytest.mark.whole) for n in range(3, PARTS))]
 )
 def test_any_file_is_worked_or_refused_by_every_command(part: int, tmp_path: Path) -> None:
-    for number, (files, arguments) in enumerate(CALLS[part::PARTS]):
-        folder = tmp_path / str(number)
-        for name, data in files.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(data)
-        start = time.process_time()
-        result = in_process(*arguments, cwd=folder)
-        assert time.process_time() - start < SOON, arguments
-        assert result.status in ((0, 1, 2) if arguments[0] in ("check", "vary") else (0, 2))
-        assert result.status != 2 or result.err
-        assert "\x1b" not in result.out + result.err
+    for number, call in enumerate(CALLS[part::PARTS]):
+        assert_ends_well(call, tmp_path / str(number))
+
+
+def assert_ends_well(call: Call, folder: Path) -> None:
+    """Assert that a command on some files ends soon, and with a message where it refuses."""
+    files, arguments = call
+    for name, data in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    start = time.process_time()
+    result = in_process(*arguments, cwd=folder)
+    assert time.process_time() - start < SOON, arguments
+    assert result.status in ((0, 1, 2) if arguments[0] in ("check", "vary") else (0, 2))
+    assert result.status != 2 or result.err
+    assert "\x1b" not in result.out + result.err
+
+
+@pytest.mark.parametrize("examples", [40, pytest.param(1000, marks=pytest.mark.whole)])
+def test_a_changed_file_is_worked_or_refused(examples: int, tmp_path: Path) -> None:
+    """A sample with a few changes, or right answers with some damage, by any command."""
+
+    @settings(max_examples=examples, deadline=None)
+    @given(st.integers(0, 2**32))
+    def run(number: int) -> None:
+        assert_ends_well(drawn_call(number), tmp_path / str(number))
+
+    run()
 
 
 # What is nearly one of the samples, what was not written to its end, and any bytes.
