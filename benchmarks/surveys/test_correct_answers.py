@@ -1,4 +1,4 @@
-"""Correct answers are never called wrong, and one wrong step followed faithfully is one mistake."""
+"""Exact forms are right, one wrong step followed faithfully is one mistake, and none is made up."""
 
 from __future__ import annotations
 
@@ -51,33 +51,6 @@ def some_steps(random: Random, names: list[str]) -> list[str]:
     ends = ("Q", "K", "V", "output")
     chosen = [s for s in names if (s in ends if way == 1 else random.random() < 0.5)]
     return chosen or names[-1:]
-
-
-def with_other_forms(random: Random, cells: Any) -> Any:
-    """Return written cells, some of them blank; −∞ in one of the ways in which it is written."""
-    if isinstance(cells, list):
-        return [with_other_forms(random, cell) for cell in cells]
-    if cells == "-inf":
-        return str(random.choice(["-inf", "-∞", "-1e9", "−∞"]))
-    return str(random.choice(["~", "_", "?"])) if random.random() < 0.05 else cells
-
-
-RIGHT_PROBLEMS = 60
-"""Number of problems that are worked in each way of writing without a mistake."""
-
-
-@pytest.mark.parametrize("habit", HABITS, ids=str)
-def test_correct_answers_are_never_wrong(habit: Habit) -> None:
-    truth, cells = Truth(rounding=str(habit)), Counter[str]()
-    every = worked([77, HABITS.index(habit)], habit)
-    for random, work in islice(every, RIGHT_PROBLEMS):
-        sheet = work._replace(steps=some_steps(random, work.steps)).sheet
-        written = {name: with_other_forms(random, rows) for name, rows in sheet.items()}
-        report = check(key_of(work.working), written, truth, strict=not habit.early)
-        assert faults(report, truth) == [], (habit, work.working.problem, written)
-        assert not report.findings
-        cells.update(report.counts)
-    assert cells["correct"] > 8 * RIGHT_PROBLEMS
 
 
 def test_exact_forms_are_correct() -> None:

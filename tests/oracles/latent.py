@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tests.oracles.arithmetic import Hand, Heads, Keys, Matrix
 from tests.oracles.attention import by_head, finished, mean_squares, read, root_mean_square
 from tests.oracles.lists import beside, plus, shared, transposed
@@ -96,11 +94,3 @@ def with_rotary(hand: Hand, keys: Keys, contents: Sides, rotary: Sides) -> list[
         return hand.write(name, whole)
 
     return [*map(side, "QK", contents, turned, rotary)]
-
-
-def solve(**keys: Any) -> dict[str, Any]:
-    """Return the steps but for the angles and their cosines and sines."""
-    from tests.oracles import reference
-
-    steps = reference.solve(**keys)
-    return {name: step for name, step in steps.items() if name not in ("angles", "cos", "sin")}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tests.oracles.arithmetic import EXACT, Hand, Heads, Keys, Matrix, Number
+from tests.oracles.arithmetic import Hand, Heads, Keys, Matrix, Number
 from tests.oracles.lists import each, is_list, plus
 
 
@@ -198,24 +198,3 @@ def slope(hand: Hand, head: int, heads: int) -> Number:
     most = 2 ** (heads.bit_length() - 1)
     power = 8 * (head + 1) / most if head < most else 8 * (2 * (head - most) + 1) / (2 * most)
     return hand.own.exp(-hand.own.log(hand.own.number(2)) * power)
-
-
-def exact(value: Any) -> Any:
-    return each(EXACT.number, value)
-
-
-def solve(keys: Keys) -> dict[str, Any]:
-    """Return the steps up to the weights, and the output, of a problem without a batch."""
-    from tests.oracles import reference
-
-    if callable(bias := keys.get("bias")):
-        rows, columns = (
-            range(1, len(keys["X"]) + 1),
-            range(1, len(keys["memory" if "memory" in keys else "X"]) + 1),
-        )
-        heads = range(1, keys.get("heads", 1) + 1)
-        keys = keys | {"bias": [[[bias(i, j, h) for j in columns] for i in rows] for h in heads]}
-    steps = reference.steps_of(keys)
-    steps.setdefault("biased", steps.get("scaled", steps["scores"]))
-    left_out = ("angles", "cos", "sin", "scaled", "exp", "sum", "context", "frequencies", "masked")
-    return {name: step for name, step in steps.items() if not name.startswith(left_out)}
