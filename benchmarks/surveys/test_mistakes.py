@@ -11,7 +11,7 @@ a unit. Cells between the two may be called either.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice, product
@@ -22,18 +22,15 @@ import numpy as np
 import pytest
 import yaml
 
-import attncli
-from attncli.checking.check import AnswerKey, Report
+from attncli.checking.check import Report
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.reading.document import submission_of
-from benchmarks.oracles import mechanisms
 from benchmarks.oracles.drawn import Random
 from benchmarks.oracles.methods import Wrong, found_by, together
 from benchmarks.oracles.pens import HABITS, Habit, Numbers
 from benchmarks.oracles.workings import (
     Finds,
     Known,
-    Student,
     UnworkableError,
     Working,
     draw,
@@ -97,7 +94,6 @@ def cases_in(table: str) -> dict[str, list[Case]]:
 
 CASES = cases_in("cases")
 OTHER_SHAPES = cases_in("other_shapes")
-NETWORKS = TABLES["networks"]
 
 
 # ---- what must be called wrong
@@ -364,44 +360,6 @@ def test_mistake_that_gives_another_shape_is_named(id_: str) -> None:
             report = check(key_of(working), working.sheet(own, habit, [*own]), truth)
             assert faults(report, truth) == [], (case, habit, working.problem)
             assert {"wrong_shape", "transposed"} & {*named_in(report, case.at)}
-
-
-def first_other(own: Known, right: Known, steps: Iterable[str]) -> str:
-    """Return the first step with other numbers than the right ones; "" for none."""
-    return next((name for name in steps if not np.array_equal(own[name], right[name])), "")
-
-
-@pytest.mark.parametrize("id_", NETWORKS["mistakes"])
-def test_mistake_in_a_recurrent_network_is_named(id_: str) -> None:
-    """Where contexts or weights alone are given, too, and numbers are telling."""
-    random = np.random.default_rng(5)
-    seen = 0
-    for turn, drawn in enumerate(NETWORKS["drawn"]):
-        working = Working("plain", mechanisms.recurrent(random, *drawn))
-        key, habit = AnswerKey(attncli.Problem(**working.problem)), HABITS[turn % len(HABITS)]
-        right = networked(working, habit)
-        for number, times in enumerate([None, (2,), (3,), ()]):
-            own = networked(working, habit, id_, times)
-            left_out = ("output", *NETWORKS["left_out"][(turn + number) % 3])
-            steps = [name for name in own if not name.startswith(left_out) and name in key.trace]
-            sheet = working.sheet(own, habit, steps)
-            first = first_other(own, right, sheet)
-            same_shape = first != "" and own[first].shape == right[first].shape
-            if same_shape and np.abs(own[first] - right[first]).max() < 0.05:
-                continue  # numbers that are nearly the right ones are not telling
-            truth = Truth(mistake=id_, step=first) if first else Truth(rounding=str(habit))
-            report = check(key, sheet, truth)
-            assert faults(report, truth) == [], (habit, working.problem, sheet)
-            seen += bool(first)
-    assert seen >= 12
-
-
-def networked(
-    working: Working, habit: Habit, wrong: str = "", times: Collection[int] | None = None
-) -> Known:
-    """Return the numbers of a network, with one thing done wrong at some times, or always."""
-    steps = Student(habit.goes_on, wrong, at=times).work(dict(working.keys))
-    return {name: np.array(numbers) for name, numbers in steps.items()}
 
 
 PAIRS = 50

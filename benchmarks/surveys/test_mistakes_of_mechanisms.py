@@ -110,7 +110,7 @@ def places(case: Case, form: Keys) -> list[Any]:
     """Return where a mistake is made, each time: everywhere, or at some times, steps or halves."""
     if case.of == "gradients":
         return [[case.at]]
-    if case.of == "delta":
+    if case.of in ("delta", "recurrent"):
         return [None, [2], [3]]
     last = form.get("count", 1)
     if case.places == "late":  # what goes into the first layer is X
@@ -123,9 +123,10 @@ def changed(own: Keys, right: Keys, names: list[str]) -> dict[str, Numbers]:
     """Return by how much the numbers of steps are off, where any is by more than its last digit."""
     apart = {}
     for name in names:
-        pair = np.array([own[name], right[name]], float)
+        one, other = (np.array(steps[name], float) for steps in (own, right))
         with np.errstate(invalid="ignore"):  # −∞ is nothing off from −∞
-            apart[name] = np.nan_to_num(np.abs(pair[0] - pair[1]))
+            is_like = one.shape == other.shape
+            apart[name] = np.nan_to_num(np.abs(one - other)) if is_like else np.full(1, np.inf)
     return {name: off for name, off in apart.items() if off.max() > 1.5e-4}
 
 

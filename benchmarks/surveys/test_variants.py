@@ -8,7 +8,7 @@ does not show there.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import product
@@ -23,12 +23,11 @@ from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.classroom.drawing import Drawing
 from attncli.classroom.variants import Variant
 from attncli.reading.document import submission_of
-from benchmarks.oracles import mechanisms
 from benchmarks.oracles.methods import Wrong, found_by
 from benchmarks.oracles.pens import Habit, Numbers
 from benchmarks.oracles.workings import Known, UnworkableError, Working
 from benchmarks.surveys.judging import check
-from benchmarks.surveys.test_mistakes import CASES, NETWORKS, exercise, first_other, networked
+from benchmarks.surveys.test_mistakes import CASES, exercise
 from tests.support.truth import Truth, faults
 
 OTHERS = 6
@@ -41,21 +40,20 @@ SHAPES = ("wrong_shape", "transposed", "all_the_same")
 RIGHT, EXACT = Wrong(), Habit(12)
 
 
-def worked(one: Working, wrong: Wrong = RIGHT, habit: Habit = EXACT) -> Known:
-    """Return the numbers of every step; in a network, way 0 makes a mistake at all times."""
-    if one.kind == "recurrent":
-        return networked(one, habit, wrong.id, (wrong.way,) if wrong.way else None)
-    return one.work(habit.goes_on, found_by(one, wrong))
+def first_other(own: Known, right: Known, steps: Iterable[str]) -> str:
+    """Return the first step with other numbers than the right ones; "" for none."""
+    return next((name for name in steps if not np.array_equal(own[name], right[name])), "")
 
 
 def an_exercise(random: np.random.Generator) -> Working:
     """Draw a problem of any kind that can be worked by hand."""
-    if random.random() < 1 / 8:
-        form = NETWORKS["drawn"][random.integers(6)]
-        return Working("plain", mechanisms.recurrent(random, *form))
     cases = [case for cases in CASES.values() for case in cases]
     case = cases[random.integers(len(cases))]
     return exercise(random, str(random.choice(case.sorts)), case.wish)
+
+
+def worked(one: Working, wrong: Wrong = RIGHT, habit: Habit = EXACT) -> Known:
+    return one.work(habit.goes_on, found_by(one, wrong))
 
 
 def like(one: Working, problem: attncli.Problem) -> Working:
@@ -72,9 +70,6 @@ def possible(one: Working, given: attncli.Problem, trace: attncli.Trace) -> Iter
     draws = (drawing.draw(Random(number)) for number in range(OTHERS))
     likes = [one, *(like(one, drawing.problem(drawn)) for drawn in draws)]
     done = [case.wrong(id_) for id_, cases in CASES.items() for case in cases if case.head is None]
-    if one.kind == "recurrent":
-        times = range(1 + len(one.keys["X"]))
-        done = [Wrong(id_, way=time) for id_, time in product(NETWORKS["mistakes"], times)]
     for wrong in dict.fromkeys(done):
         places = [step for step in trace if wrong.at in ("", step.name)]
         is_known = any(True for step in places for _ in MISTAKES[wrong.id].changes(step, trace))
