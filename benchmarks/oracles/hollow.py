@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from benchmarks.oracles.drawn import Random
-from benchmarks.oracles.pens import UNWRITABLE, Numbers, Pen
 from benchmarks.oracles.schedules import Schedule, Setting
 from benchmarks.oracles.submitted import (
     Make,
@@ -26,6 +25,7 @@ from benchmarks.oracles.submitted import (
     simply,
 )
 from benchmarks.oracles.workings import Known, Working, base, need
+from tests.oracles.pens import UNWRITABLE, Numbers, Pen
 
 WHOLE, TENTHS, HUNDREDTHS, FINE = Pen(0), Pen(1), Pen(2), Pen(4)
 

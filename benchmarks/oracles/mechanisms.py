@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.oracles.pens import Numbers
 from tests.oracles.arithmetic import FLOATS, Hand, Keys
+from tests.oracles.pens import Numbers
 from tests.oracles.reference import worked_by
 
 Random = np.random.Generator

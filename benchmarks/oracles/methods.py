@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.oracles.pens import Numbers
 from benchmarks.oracles.workings import Finds, UnworkableError, Working, base, need
+from tests.oracles.pens import Numbers
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from benchmarks.oracles.drawn import Random, one_of
-from benchmarks.oracles.pens import GoesOn, Numbers, Pen, with_all_digits
 from benchmarks.oracles.workings import Known, Working, base, need
+from tests.oracles.pens import GoesOn, Numbers, Pen, with_all_digits
 
 MAX_OFF_1 = 0.02
 """Maximum distance of a row of weights from the sum 1 that a student does not see."""

@@ -16,7 +16,6 @@ import numpy as np
 
 from benchmarks.oracles.drawn import Random
 from benchmarks.oracles.methods import METHODS, Wrong, found_by
-from benchmarks.oracles.pens import UNWRITABLE, GoesOn, Numbers, Pen
 from benchmarks.oracles.schedules import (
     NEVER_WHOLE,
     Schedule,
@@ -36,6 +35,7 @@ from benchmarks.oracles.workings import (
     finds_right,
     need,
 )
+from tests.oracles.pens import UNWRITABLE, GoesOn, Numbers, Pen
 
 
 @dataclass(frozen=True)

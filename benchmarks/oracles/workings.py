@@ -17,10 +17,10 @@ import numpy as np
 
 from benchmarks.oracles import mechanisms
 from benchmarks.oracles.drawn import DATA, Drawing, Keys, Random, one_of
-from benchmarks.oracles.pens import UNWRITABLE, GoesOn, Numbers, Pen, with_all_digits
 from tests.oracles import backward
 from tests.oracles.arithmetic import FLOATS, Arithmetic, Hand, Heads, T
 from tests.oracles.lists import each
+from tests.oracles.pens import UNWRITABLE, GoesOn, Numbers, Pen, with_all_digits
 from tests.oracles.reference import worked_by
 
 LARGEST_WEIGHT = 50

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import yaml
 
-from benchmarks.oracles.pens import Pen
 from benchmarks.oracles.workings import Working
+from tests.oracles.pens import Pen
 
 DATA = yaml.safe_load(Path(__file__).with_name("course.yaml").read_text(encoding="utf-8"))
 PLAIN = str.maketrans({"ß": "ss", "ø": "o", "Ø": "O", "æ": "ae", "ł": "l", "Ł": "L", "ı": "i"})

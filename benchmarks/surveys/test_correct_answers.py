@@ -16,7 +16,6 @@ import attncli
 from attncli.checking.mistakes.catalogue import MISTAKES
 from benchmarks.oracles.drawn import Random
 from benchmarks.oracles.methods import Wrong
-from benchmarks.oracles.pens import HABITS, Habit, Numbers
 from benchmarks.oracles.workings import UnworkableError
 from benchmarks.surveys.fairness import key_of
 from benchmarks.surveys.judging import check
@@ -31,6 +30,7 @@ from benchmarks.surveys.test_mistakes import (
     only_reproduced,
 )
 from benchmarks.surveys.test_slips import Desk, handed_in
+from tests.oracles.pens import HABITS, Habit, Numbers
 from tests.support.truth import Truth, faults
 
 

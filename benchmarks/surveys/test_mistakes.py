@@ -27,7 +27,6 @@ from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.reading.document import submission_of
 from benchmarks.oracles.drawn import Random
 from benchmarks.oracles.methods import Wrong, found_by, together
-from benchmarks.oracles.pens import HABITS, Habit, Numbers
 from benchmarks.oracles.workings import (
     Finds,
     Known,
@@ -39,6 +38,7 @@ from benchmarks.oracles.workings import (
 )
 from benchmarks.surveys.fairness import key_of
 from benchmarks.surveys.judging import check
+from tests.oracles.pens import HABITS, Habit, Numbers
 from tests.support.truth import WRONG, Truth, faults
 
 DRAWS = 60

@@ -30,11 +30,11 @@ from attncli.checking.mistakes import (
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.mistakes.mistake import Mistake
 from benchmarks.oracles import mechanisms
-from benchmarks.oracles.pens import Habit, Numbers, Pen
 from benchmarks.oracles.workings import Student
 from benchmarks.surveys.judging import check
 from tests.conftest import tables
 from tests.oracles.lists import every
+from tests.oracles.pens import Habit, Numbers, Pen
 from tests.support.truth import Truth, faults
 
 Keys = dict[str, Any]

@@ -9,9 +9,9 @@ import pytest
 
 import attncli
 from benchmarks.oracles.drawn import Random
-from benchmarks.oracles.pens import HABITS, Numbers
 from benchmarks.surveys.judging import check
 from benchmarks.surveys.test_mistakes import exercise
+from tests.oracles.pens import HABITS, Numbers
 from tests.support.truth import Truth, faults
 
 

@@ -16,7 +16,6 @@ import pytest
 
 from benchmarks.oracles.drawn import Random
 from benchmarks.oracles.methods import turned
-from benchmarks.oracles.pens import HABITS, Habit, Numbers
 from benchmarks.oracles.workings import Known, UnworkableError, Working, need
 from benchmarks.surveys.fairness import key_of
 from benchmarks.surveys.judging import check
@@ -29,6 +28,7 @@ from benchmarks.surveys.test_mistakes import (
     exercises,
     told,
 )
+from tests.oracles.pens import HABITS, Habit, Numbers
 from tests.support.truth import Truth, faults
 
 

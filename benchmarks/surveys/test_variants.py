@@ -24,10 +24,10 @@ from attncli.classroom.drawing import Drawing
 from attncli.classroom.variants import Variant
 from attncli.reading.document import submission_of
 from benchmarks.oracles.methods import Wrong, found_by
-from benchmarks.oracles.pens import Habit, Numbers
 from benchmarks.oracles.workings import Known, UnworkableError, Working
 from benchmarks.surveys.judging import check
 from benchmarks.surveys.test_mistakes import CASES, exercise
+from tests.oracles.pens import Habit, Numbers
 from tests.support.truth import Truth, faults
 
 OTHERS = 6
