@@ -17,18 +17,15 @@ YARN = {"rope_type": "yarn"}
 LLAMA = {"rope_type": "llama3", "low_freq_factor": 1.0, "high_freq_factor": 4.0}
 OF_DEEPSEEK = {"beta_fast": 32, "beta_slow": 1, "mscale": 1.0, "mscale_all_dim": 1.0}
 OF_GPT_OSS = {"beta_fast": 32.0, "beta_slow": 1.0, "truncate": False}
-OF_TWO = {"mscale": 1.0, "mscale_all_dim": 0.5}
+OF_TEST = {**YARN, "factor": 16.0, LENGTH: 2048}
 MODELS: dict[str, tuple[int, float, dict[str, Any]]] = {
     "Vicuna-7B-16k": (128, 1e4, {"rope_type": "linear", "factor": 4.0}),
     "Llama-3.1-8B": (128, 5e5, {**LLAMA, "factor": 8.0, LENGTH: 8192}),
     "DeepSeek-V3": (64, 1e4, {**YARN, "factor": 40.0, LENGTH: 4096, **OF_DEEPSEEK}),
     "Qwen2.5-7B": (128, 1e6, {**YARN, "factor": 4.0, LENGTH: 32768}),
     "gpt-oss-20b": (64, 15e4, {**YARN, "factor": 32.0, LENGTH: 4096, **OF_GPT_OSS}),
-    "two mscales": (32, 1e4, {**YARN, "factor": 16.0, LENGTH: 2048, **OF_TWO}),
-    "an attention factor": (
-        *(32, 1e4),
-        {**YARN, "factor": 16.0, LENGTH: 2048, "attention_factor": 1.5},
-    ),
+    "two mscales": (32, 1e4, {**OF_TEST, "mscale": 1.0, "mscale_all_dim": 0.5}),
+    "an attention factor": (32, 1e4, {**OF_TEST, "attention_factor": 1.5}),
 }
 """The size of a head, the base and the scaling of each; the last two are of no model."""
 

@@ -196,9 +196,6 @@ def mistake_in_large_numbers(at: Setting) -> Submission:
 
 
 HOLLOW: dict[str, Make] = {
-    "wrong numbers": wrong_numbers,
-    "blank": blank,
-    "without cells": without_cells,
-    "invented": invented,
-    "mistake in large numbers": mistake_in_large_numbers,
+    make.__name__.replace("_", " "): make
+    for make in (wrong_numbers, blank, without_cells, invented, mistake_in_large_numbers)
 }

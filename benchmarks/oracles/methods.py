@@ -95,14 +95,10 @@ class At:
     def keys(self) -> dict[str, Any]:
         """The keys, with arrays; the parts of a score function are keys like `score.W`."""
         keys = dict(self.working.keys)
-        score = keys.get("score", "dot" if self.kind == "pooling" else "scaled_dot")
+        score = keys.get("score", "dot" if self.working.kind == "pooling" else "scaled_dot")
         score = score if isinstance(score, dict) else {"name": score}
         keys |= {f"score.{part}": value for part, value in score.items()}
         return {key: np.array(x, float) if isinstance(x, list) else x for key, x in keys.items()}
-
-    @property
-    def kind(self) -> str:
-        return self.working.kind
 
     @property
     def heads(self) -> int:
@@ -128,16 +124,18 @@ class At:
     @property
     def q(self) -> Numbers:
         """The queries of every head."""
-        if self.kind == "pooling":
+        if self.working.kind == "pooling":
             return np.reshape(self.keys["u"], (1, 1, -1))
-        return self.keys["X"][None] if self.kind == "co_attention" else self.used["Q"]
+        return self.keys["X"][None] if self.working.kind == "co_attention" else self.used["Q"]
 
     @property
     def k(self) -> Numbers:
         """The keys that each head reads."""
-        if self.kind == "pooling":
+        if self.working.kind == "pooling":
             return self.used["hidden"] if "hidden" in self.used else self.keys["X"][None]
-        return self.keys["memory"][None] if self.kind == "co_attention" else self.shared("K")
+        return (
+            self.keys["memory"][None] if self.working.kind == "co_attention" else self.shared("K")
+        )
 
     def shared(self, name: str, is_in_turn: bool = False) -> Numbers:
         """Return K or V of the key/value head that each head reads, or takes in turn."""
@@ -207,7 +205,10 @@ class At:
 
     def compared(self, q: Numbers, k: Numbers) -> Numbers:
         """Return scores, or the hidden layer, of other queries and keys."""
-        need((self.name == "hidden") == ("score.v" in self.keys) and self.kind in ("self", "cross"))
+        need(
+            (self.name == "hidden") == ("score.v" in self.keys)
+            and self.working.kind in ("self", "cross")
+        )
         return self.again(used={"Q": q, "K": k})
 
     def with_weights(self, weights: Numbers) -> Numbers:
@@ -237,7 +238,7 @@ class At:
     def weight(self) -> str:
         """The key of the matrix that the step is multiplied by."""
         if self.name == "hidden":
-            return "W" if self.kind == "pooling" else ("score.W", "score.U")[self.way % 2]
+            return "W" if self.working.kind == "pooling" else ("score.W", "score.U")[self.way % 2]
         names = {"Q": "W_q", "K": "W_k", "V": "W_v", "output": "W_o", "scores": "score.W"}
         return names[self.name]
 
@@ -245,14 +246,14 @@ class At:
     def bias(self) -> str:
         """The key of what is added to the step."""
         if self.name == "hidden":
-            return "b" if self.kind == "pooling" else "score.b"
+            return "b" if self.working.kind == "pooling" else "score.b"
         return {"Q": "b_q", "K": "b_k", "V": "b_v", "output": "b_o", "biased": "bias"}[self.name]
 
     def multiplied(self, by: Callable[[Numbers, Numbers], Numbers]) -> Numbers:
         """Return the step with something else than the product of its two factors."""
         keys = self.keys
         if self.name in ("Q", "K", "V"):
-            source = keys["memory" if self.kind == "cross" and self.name != "Q" else "X"]
+            source = keys["memory" if self.working.kind == "cross" and self.name != "Q" else "X"]
             made = by(source, keys[self.weight]) + keys.get(self.bias, 0)
             return cut(made, len(self.right))
         if self.name == "scores":
@@ -261,22 +262,12 @@ class At:
         if self.name == "output" and "W_o" in keys:
             joined = self.used["concat" if "concat" in self.used else "context"]
             return np.asarray(by(joined, keys["W_o"]) + keys.get("b_o", 0))
-        values = keys["X"][None] if self.kind == "pooling" else self.shared("V")
+        values = keys["X"][None] if self.working.kind == "pooling" else self.shared("V")
         return by(self.weights, values)
 
 
 def transposed(matrix: Numbers) -> Numbers:
     return np.swapaxes(matrix, -1, -2)
-
-
-def identity(matrix: Numbers) -> Numbers:
-    """Return what multiplies without a change in the place of a matrix."""
-    return np.eye(len(matrix))
-
-
-def elementwise(at: At) -> Numbers:
-    is_of_keys = at.name == "scores" and at.way == 0
-    return at.multiplied(lambda a, b: a * (turned(b) if is_of_keys else b))
 
 
 def wrong_weight_matrix(at: At) -> Numbers:
@@ -363,11 +354,6 @@ def distance_not_squared(at: At) -> Numbers:
     return np.asarray(-np.sqrt(-at.right * over) / over)
 
 
-def compared_with_itself(at: At, side: Numbers) -> Numbers:
-    need(at.q.shape[1] == at.k.shape[1])
-    return at.compared(side, side)
-
-
 def inputs_with_inputs(at: At) -> Numbers:
     """Compare the inputs, cut into heads or whole."""
     inputs = at.keys["X"], at.keys.get("memory", at.keys["X"])
@@ -383,14 +369,9 @@ def root(at: At) -> float:
 def width_of_model(at: At) -> int:
     """What may be called d_model: the width of the input, or of all heads together."""
     sizes = [at.d_k * at.heads]
-    if at.kind != "pooling" and at.keys["X"].shape[-1] != sizes[0]:
+    if at.working.kind != "pooling" and at.keys["X"].shape[-1] != sizes[0]:
         sizes.insert(0, at.keys["X"].shape[-1])
     return int(sizes[at.way % len(sizes)])
-
-
-def root_of_each_score(at: At) -> Numbers:
-    need("scale" not in at.keys)
-    return np.asarray(np.sqrt(at.before / (1 if at.way == 0 else at.d_k)))
 
 
 def earlier_step_used(at: At) -> Numbers:
@@ -440,7 +421,7 @@ def wrong_key_blocked(at: At) -> Numbers:
 
 
 def padded_queries_blocked(at: At) -> Numbers:
-    need(at.kind == "self")
+    need(at.working.kind == "self")
     return np.where(at.is_padding[:, None], -np.inf if at.name == "masked" else 0, at.right)
 
 
@@ -517,11 +498,6 @@ def weights_of_other_side(at: At) -> Numbers:
     return np.asarray((turned(weights) if at.way == 0 else weights) @ values)
 
 
-def input_added(at: At) -> Numbers:
-    need(at.right.shape[1:] == at.keys["X"].shape)
-    return np.asarray(at.right + at.keys["X"])
-
-
 MULTIPLIED = "Q K V hidden scores output"
 JOINED = "concat output"
 MIXED = "output context aligned"
@@ -529,9 +505,11 @@ MIXED = "output context aligned"
 BY_STEPS: dict[str, dict[str, Callable[[At], Any]]] = {
     MULTIPLIED: {
         "weights_matrix_transposed": lambda at: at.with_part(at.weight, transposed),
-        "projection_missing": lambda at: at.with_part(at.weight, identity),
+        "projection_missing": lambda at: at.with_part(at.weight, lambda w: np.eye(len(w))),
         "factors_exchanged": lambda at: at.multiplied(lambda a, b: b @ a),
-        "elementwise_product": elementwise,
+        "elementwise_product": lambda at: at.multiplied(
+            lambda a, b: a * (turned(b) if at.name == "scores" and at.way == 0 else b)
+        ),
         "bias_missing": lambda at: at.with_part(at.bias, lambda b: 0 * b),
     },
     "scores": {
@@ -557,7 +535,7 @@ BY_STEPS: dict[str, dict[str, Callable[[At], Any]]] = {
     },
     "output": {
         "w_o_missing": lambda at: at.multiplied(lambda joined, _: joined),
-        "input_added": input_added,
+        "input_added": lambda at: at.right + at.keys["X"].reshape(at.right.shape),
     },
     f"{MULTIPLIED} biased": {
         "bias_subtracted": lambda at: at.with_part(at.bias, np.negative),
@@ -578,8 +556,8 @@ BY_STEPS: dict[str, dict[str, Callable[[At], Any]]] = {
     "scores hidden": {
         "swapped_q_k": lambda at: at.compared(at.k, at.q),
         "shared_heads_alternate": lambda at: at.again(used={"K": at.shared("K", True)}),
-        "queries_with_queries": lambda at: compared_with_itself(at, at.q),
-        "keys_with_keys": lambda at: compared_with_itself(at, at.k),
+        "queries_with_queries": lambda at: at.compared(at.q, at.q),
+        "keys_with_keys": lambda at: at.compared(at.k, at.k),
         "inputs_with_inputs": inputs_with_inputs,
     },
     "V": {
@@ -625,7 +603,7 @@ BY_STEPS: dict[str, dict[str, Callable[[At], Any]]] = {
         "scaled_twice": lambda at: at.before / root(at) ** 2,
         "scale_inverted": lambda at: at.before * root(at),
         "scaled_after_softmax": lambda at: at.before,
-        "root_of_each_score": root_of_each_score,
+        "root_of_each_score": lambda at: np.sqrt(at.before / (1, at.d_k)[at.way]),
     },
     "weights": {
         "scaled_after_softmax": lambda at: at.right / np.sqrt(at.d_k),

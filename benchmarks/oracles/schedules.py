@@ -149,7 +149,7 @@ def every_step(at: Setting) -> Schedule:
     return throughout(at, replace(at.own, plain=at.chance(0.3), whole=at.chance(0.1)))
 
 
-def significant(at: Setting) -> Schedule:
+def significant_digits(at: Setting) -> Schedule:
     """Every number has so many significant digits: 16 beside 3.2 and 0.45."""
     pen = Pen(int(at.rng.choice([2, 3, 4])), significant=True)
     sizes = [np.abs(x[np.isfinite(x)]).max(initial=0) for x in at.working.exact.values()]
@@ -170,7 +170,7 @@ def some_steps(at: Setting) -> Schedule:
     return partly(at, at.own, chosen, "some steps", "own digits")
 
 
-def cut(at: Setting) -> Schedule:
+def cut_off(at: Setting) -> Schedule:
     """Digits are cut off, everywhere, or only where they are shown, or only where not."""
     pen = replace(at.own, cut=True, plain=at.chance(0.3))
     is_plain = at.working.sort == "plain"
@@ -264,7 +264,7 @@ NEVER_WHOLE = (
 """Steps of which nobody writes whole numbers alone."""
 
 
-def whole_steps(at: Setting) -> Schedule:
+def whole_numbers(at: Setting) -> Schedule:
     """One step that is shown, or two, are written in whole numbers; the others in decimals."""
     exact = at.working.exact
 
@@ -315,26 +315,17 @@ def constant(at: Setting) -> Schedule:
 
 
 BEFORE_SCALED = ("q", "k", "v", "hidden", "h", "scores")
-COARSE: dict[str, Callable[[str], bool]] = {
-    "all": lambda _: True,
-    "from scaled on": lambda key: key not in BEFORE_SCALED,
-    "exp": lambda key: key == "exp",
-    "weights": lambda key: key == "weights",
-    "exp, sum": lambda key: key in ("exp", "sum"),
-    "exp, sum, weights": lambda key: key in ("exp", "sum", "weights"),
-    "scores": lambda key: key == "scores",
-    "context": lambda key: key == "context",
-}
-"""Which steps are rounded more coarsely than what is shown."""
+COARSE = ("exp", "weights", "exp, sum", "exp, sum, weights", "scores", "context")
+"""Which steps are rounded more coarsely than what is shown, if not all, or all from `scaled` on."""
 
 
 def coarser(at: Setting) -> Schedule:
     """Some steps that are not shown are rounded more coarsely than the submission, or cut so."""
-    chosen = {
-        which: [name for name in at.hidden if is_in(key_of(name))]
-        for which, is_in in COARSE.items()
-        if which != "from scaled on" or "scaled" in map(base, at.names)
-    }
+    keys = {name: key_of(name) for name in at.hidden}
+    chosen = {which: [n for n in keys if keys[n] in which.split(", ")] for which in COARSE}
+    chosen["all"] = [*keys]
+    if "scaled" in map(base, at.names):
+        chosen["from scaled on"] = [name for name in keys if keys[name] not in BEFORE_SCALED]
     able = [which for which, names in chosen.items() if names]
     need(at.decimals > 2)
     which = at.one_of(able)
@@ -345,14 +336,9 @@ def coarser(at: Setting) -> Schedule:
 
 
 SCHEDULES: dict[str, Draw] = {
-    "every step": every_step,
-    "significant digits": significant,
-    "one step": one_step,
-    "some steps": some_steps,
-    "cut off": cut,
-    "rows to 1": rows_to_1,
-    "own decimals": own_decimals,
-    "whole numbers": whole_steps,
-    "constant": constant,
-    "coarser": coarser,
+    draw.__name__.replace("_", " "): draw
+    for draw in (
+        *(every_step, significant_digits, one_step, some_steps, cut_off, rows_to_1, own_decimals),
+        *(whole_numbers, constant, coarser),
+    )
 }

@@ -20,7 +20,7 @@ from benchmarks.oracles.schedules import (
     NEVER_WHOLE,
     Schedule,
     Setting,
-    cut,
+    cut_off,
     every_step,
     own_decimals,
     rows_to_1,
@@ -405,13 +405,13 @@ def some_units(at: Setting) -> Submission:
     need(bool(able))
     # A lone number is what some rounding of hidden steps gives.
     alter = by_units(*at.one_of([(1, 1), (2, 4), (5, 10), (11, 3000)]))
-    schedule = at.one_of([cut, own_decimals, rows_to_1])(at)
+    schedule = at.one_of([cut_off, own_decimals, rows_to_1])(at)
     return altered(at, schedule, alter, able)
 
 
 def a_wrong_whole_number(at: Setting) -> Submission:
     """A wrong whole number stands beside decimals."""
-    made = altered(at, every_step(at) if at.chance(0.6) else cut(at), wrong_whole)
+    made = altered(at, every_step(at) if at.chance(0.6) else cut_off(at), wrong_whole)
     texts = [text for x in made.cells.values() for text in x.ravel().tolist()]
     need(sum("." in text for text in texts) >= 3)
     return made
@@ -420,7 +420,7 @@ def a_wrong_whole_number(at: Setting) -> Submission:
 def nothing_for_a_number(at: Setting) -> Submission:
     """0 for a number of one or more, or the sign is dropped."""
     if at.chance():
-        return altered(at, every_step(at) if at.chance(0.6) else cut(at), to_nothing)
+        return altered(at, every_step(at) if at.chance(0.6) else cut_off(at), to_nothing)
     few = {*at.rng.choice(at.working.names, 2)}  # such as a cache alone
     shown = replace(at, steps=[name for name in at.working.names if name in few])
     return altered(shown, throughout(at, replace(at.own, plain=True)), one_to_nothing)

@@ -2,8 +2,7 @@
 
 The names are those of `fairness.SURVEYS`, each with a number of submissions per kind, and `course`,
 whose files are in layouts of platforms; `--record` writes what the tests have of it.
-`--by 'way;form,shown'` says how tables are grouped, `--failures FILE` keeps what was misjudged, and
-`--replay FILE` judges such a file again.
+`--by 'way;form,shown'` says how tables are grouped, and `--failures FILE` keeps what was misjudged.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
-from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 
@@ -19,14 +17,6 @@ import numpy as np
 
 from benchmarks.oracles.workings import SORTS
 from benchmarks.surveys import course, fairness
-from tests.support.truth import faults, judged
-
-
-def replay(path: Path) -> Iterable[str]:
-    """Judge every submission of a file again."""
-    for line in path.read_text(encoding="utf-8").splitlines():
-        report, truth = judged(json.loads(line))
-        yield f"{report.verdict}: {faults(report, truth) or 'as it should be'}; {truth}"
 
 
 def main() -> None:
@@ -40,12 +30,9 @@ def main() -> None:
     parser.add_argument("--by", default="way", help="how tables are grouped: way;form,shown")
     parser.add_argument("--record", action="store_true", help="write a sample for the tests")
     parser.add_argument("--failures", type=Path, help="where submissions are kept")
-    parser.add_argument("--replay", type=Path, help="a file of submissions to judge again")
     given = parser.parse_args()
-    if given.replay:
-        lines = replay(given.replay)
-    elif given.name == "course":
-        lines = course.main(given)
+    if given.name == "course":
+        lines = [*course.main(given)]
     else:
         warnings.simplefilter("ignore")
         rng, ways = np.random.default_rng(given.seed), (given.ways or "").split(",")

@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.surveys import course
 from benchmarks.surveys.course_layouts import WRITERS
-from benchmarks.surveys.fairness import SURVEYS, Tally, survey
+from benchmarks.surveys.fairness import SURVEYS, survey
 from tests.classroom.test_owners_in_a_course import FORMS, faults
 from tests.conftest import in_process
 
@@ -22,37 +22,34 @@ COUNT = 30
 """Number of submissions of each kind."""
 
 
-def judged(name: str, way: str) -> Tally:
-    return survey(name, np.random.default_rng([COUNT, *map(ord, way)]), COUNT, [way])
-
-
-def assert_fair(tally: Tally) -> None:
+def assert_fair(name: str, way: str) -> None:
+    tally = survey(name, np.random.default_rng([COUNT, *map(ord, way)]), COUNT, [way])
     assert not tally.beyond(spare=1), tally.misjudged[:3]
 
 
 @pytest.mark.parametrize("way", SURVEYS["roundings"]["kinds"])
 def test_honest_roundings_are_right(way: str) -> None:
-    assert_fair(judged("roundings", way))
+    assert_fair("roundings", way)
 
 
 @pytest.mark.parametrize("way", SURVEYS["forms"]["kinds"])
 def test_other_forms_of_right_work_are_right(way: str) -> None:
-    assert_fair(judged("forms", way))
+    assert_fair("forms", way)
 
 
 @pytest.mark.parametrize("way", SURVEYS["one_wrong_cell"]["kinds"])
 def test_wrong_numbers_are_found_and_nothing_else(way: str) -> None:
-    assert_fair(judged("one_wrong_cell", way))
+    assert_fair("one_wrong_cell", way)
 
 
 @pytest.mark.parametrize("way", SURVEYS["hollow"]["kinds"])
 def test_hollow_submissions_are_never_right(way: str) -> None:
-    assert_fair(judged("hollow", way))
+    assert_fair("hollow", way)
 
 
 @pytest.mark.parametrize("way", SURVEYS["follow_through"]["kinds"])
 def test_what_follows_earns_points_for_work(way: str) -> None:
-    assert_fair(judged("follow_through", way))
+    assert_fair("follow_through", way)
 
 
 @pytest.mark.parametrize("name", WRITERS)

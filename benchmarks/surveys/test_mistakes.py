@@ -50,7 +50,12 @@ UNLIKE = 4
 NAMED = 0.5
 """Minimum share of cases in which a mistake is named, and no other that comes to the same."""
 
-SORTS = ("integers", "decimals", "heads")
+OF_SORTS: dict[str, dict[str, Any]] = {
+    "integers": {"numbers": "integers"},
+    "decimals": {"numbers": "decimals"},
+    "heads": {"numbers": "halves", "heads": 2},
+}
+SORTS = [*OF_SORTS]
 TABLES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text(encoding="utf-8"))
 
 WRITTEN: dict[str, list[Habit]] = {
@@ -212,13 +217,6 @@ def hand_in(working: Working, habit: Habit, *wrongs: Wrong, skip: Sequence[str] 
     return Work(working, habit, own, [name for name in working.names if name not in skip])
 
 
-OF_SORTS: dict[str, dict[str, Any]] = {
-    "integers": {"numbers": "integers"},
-    "decimals": {"numbers": "decimals"},
-    "heads": {"numbers": "halves", "heads": 2},
-}
-
-
 def exercise(random: Random, sort: str, wish: dict[str, Any]) -> Working:
     """Draw a problem of a sort that has what is wished, and nothing else."""
     wish = {"columns": False, "simple": True, **OF_SORTS[sort], **wish}
@@ -229,7 +227,7 @@ def exercise(random: Random, sort: str, wish: dict[str, Any]) -> Working:
 
 
 def exercises(wish: dict[str, Any], sort: str, seed: int) -> Iterator[Working]:
-    random = np.random.default_rng([seed, [*OF_SORTS].index(sort)])
+    random = np.random.default_rng([seed, SORTS.index(sort)])
     while True:
         yield exercise(random, sort, wish)
 
@@ -265,11 +263,12 @@ def judged(
 
     Another mistake that comes to the same numbers may be named instead, or one that it `may_be`.
     """
-    key, is_wrong = key_of(work.working), work.clear(at)[0]
+    key = key_of(work.working)
     layout = work.working.paper(at, must).reshape(key.trace[at].value.shape)
     cells = tuple(map(tuple, np.argwhere(layout).tolist()))
-    names = named_in(key.check(submission_of(work.sheet, "student")), at)
-    also = [*may_be, *(n for n in names if n in MISTAKES and work.is_reproduced(n, at, is_wrong))]
+    first = key.check(submission_of(work.sheet, "student"))
+    only_reproduced(work, first, at)
+    also = [*may_be, *(name for name in named_in(first, at) if name in MISTAKES)]
     if is_all_the_same(work.own[at], work.habit.half_units(work.own[at])):
         also.append("all_the_same")  # whoever wrote one number everywhere may not have calculated
     truth = Truth(mistake=mistake, step=at, cells=cells, also=tuple(also) if mistake else ())
@@ -298,7 +297,6 @@ def examined(work: Work, id_: str, at: str, may_be: Sequence[str] = ()) -> Repor
     report = judged(work, at, must, id_, may_be)
     assert not (codes_of(report, at) == WRONG)[must_not].any(), (id_, at, str(work))
     assert 0 < len(named_in(report, at)) <= 2, (report.findings, str(work))
-    only_reproduced(work, report, at)
     return report
 
 
@@ -324,7 +322,7 @@ def test_mistake_is_named(id_: str, record_property: Callable[[str, object], Non
         for sort in case.sorts:
             drawn = exercises(case.wish, sort, place)
             for time in range(case.times):
-                turn = list(CASES).index(id_) + place + [*OF_SORTS].index(sort) + time
+                turn = list(CASES).index(id_) + place + SORTS.index(sort) + time
                 found = ""
                 for work in islice(shown(id_, case, habits[turn % len(habits)], drawn), UNLIKE):
                     findings = examined(work, id_, case.at).findings

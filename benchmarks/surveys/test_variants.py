@@ -8,7 +8,7 @@ does not show there.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import product
@@ -38,18 +38,6 @@ MOST_UNNAMED = 0.02
 
 SHAPES = ("wrong_shape", "transposed", "all_the_same")
 RIGHT, EXACT = Wrong(), Habit(12)
-
-
-def first_other(own: Known, right: Known, steps: Iterable[str]) -> str:
-    """Return the first step with other numbers than the right ones; "" for none."""
-    return next((name for name in steps if not np.array_equal(own[name], right[name])), "")
-
-
-def an_exercise(random: np.random.Generator) -> Working:
-    """Draw a problem of any kind that can be worked by hand."""
-    cases = [case for cases in CASES.values() for case in cases]
-    case = cases[random.integers(len(cases))]
-    return exercise(random, str(random.choice(case.sorts)), case.wish)
 
 
 def worked(one: Working, wrong: Wrong = RIGHT, habit: Habit = EXACT) -> Known:
@@ -110,7 +98,9 @@ def is_said(variant: Variant, wrong: Wrong) -> bool:
 def test_students_who_make_mistakes_in_variants_are_told(number: int) -> None:
     """All steps are handed in, in two ways of rounding, and what is asked alone."""
     rng = np.random.default_rng([3, number])
-    one = an_exercise(rng)
+    cases = [case for cases in CASES.values() for case in cases]
+    case = cases[rng.integers(len(cases))]
+    one = exercise(rng, str(rng.choice(case.sorts)), case.wish)
     given = attncli.Problem(**one.problem)
     steps = list(attncli.compute(given).steps)
     ways = [[], [name for name in steps if name.startswith("weights") or name == steps[-1]]]
@@ -134,7 +124,7 @@ def test_students_who_make_mistakes_in_variants_are_told(number: int) -> None:
             assert is_said(variant, wrong), about
             continue
         found = {f.id for finding in report.findings.values() for f in (finding, *finding.also)}
-        first = first_other(known, right, sheet)
+        first = next(name for name in sheet if not np.array_equal(known[name], right[name]))
         also = tuple(n for n in found if n in SHAPES or is_same(own, n, known, first))
         is_named = wrong.id in found or also != ()
         named[is_named] += 1
