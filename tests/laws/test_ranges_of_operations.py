@@ -10,8 +10,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import attncli
 from attncli.core.arithmetic.intervals import Interval, hull, interval
 from attncli.core.attention.scores import Cosine
+from attncli.core.records import replace
 from attncli.core.tape.evaluation import evaluate
 from attncli.core.tape.step import Operation
 from tests.laws.operations import OPERANDS, OPERATIONS
@@ -72,7 +74,11 @@ def assert_holds(found: Any, numbers: Numbers) -> None:
     assert (numbers <= wide.high + near).all(), (numbers, wide.high)
 
 
-@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=list(OPERATIONS))
+WAVES: Any = attncli.compute(attncli.Problem(X=[[1, 2]], positions="rope"))["cos"].operation
+ALL = OPERATIONS | {"cosine of angles": replace(WAVES, angles=OPERANDS[0])}
+
+
+@pytest.mark.parametrize("operation", ALL.values(), ids=list(ALL))
 @given(seed=SEEDS, width=st.sampled_from([0.0, 1e-4, 0.05, 0.5, 3.0]))
 def test_points_lie_in_the_ranges_of_the_result(
     operation: Operation, seed: int, width: float

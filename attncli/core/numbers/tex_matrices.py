@@ -80,6 +80,8 @@ def without_tex(text: str) -> str:
 
     >>> without_tex(r"\frac{1}{2} & -\infty").split()
     ['1/2', '&', '-inf']
+    >>> without_tex(r"\mathrm{0.5} & x")
+    '        0.5  & x'
     """
     if "\\" not in text and "{" not in text and "$" not in text:
         return text
