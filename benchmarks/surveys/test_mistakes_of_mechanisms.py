@@ -34,7 +34,7 @@ from benchmarks.oracles.workings import Student
 from benchmarks.surveys.judging import check
 from tests.conftest import tables
 from tests.oracles.lists import every
-from tests.oracles.pens import Habit, Numbers, Pen
+from tests.oracles.pens import UNWRITABLE, Habit, Numbers, Pen
 from tests.support.truth import Truth, faults
 
 Keys = dict[str, Any]
@@ -90,7 +90,11 @@ CASES = [Case(of, **row) for of, rows in tables("mistakes_of_mechanisms").items(
 
 def drawn(of: str, form: Keys, seed: int) -> Keys:
     more = {key: value for key, value in form.items() if key != "of"}
-    problem: Keys = getattr(mechanisms, of)(np.random.default_rng(seed), **more)
+    random, largest = np.random.default_rng(seed), np.inf
+    while largest > UNWRITABLE:
+        problem: Keys = getattr(mechanisms, of)(random, **more)
+        sizes = np.abs([x for numbers in Student().work(problem).values() for x in every(numbers)])
+        largest = sizes[np.isfinite(sizes)].max()
     return problem
 
 
@@ -160,9 +164,7 @@ OPEN = {
     "positions-sinusoidal-1",
     "positions-later-1",
     "positions-scaled gaps-1",
-    "positions-rope-2",
     "positions-part-2",
-    "positions-sinusoidal-2",
     "positions-later-2",
     "positions-linear-2",
     "positions-gaps-2",
@@ -170,8 +172,8 @@ OPEN = {
     "positions-plane-2",
 }
 """What fails today: mistakes that are not named in some problem, or whose first step is another
-than the student's; right work with positions that is called wrong where six decimals are carried on
-through steps that are not shown, or two. A test that passes again must leave this list."""
+than the student's; right work with positions, or a gradient, that is called wrong where six
+decimals are carried on through hidden steps. A test that passes again must leave this list."""
 
 
 def param(name: str, *values: Any) -> Any:
@@ -307,7 +309,10 @@ def test_who_works_right_is_right(of: str, form: Keys) -> None:
     for seed, decimals, is_early in product(range(SEEDS), (2, 3, 4, 6), (False, True)):
         problem, habit = drawn(of, form, 50 + seed), Habit(decimals, early=is_early)
         key, student = AnswerKey(attncli.Problem(**problem)), Student(habit.goes_on)
-        for kind, shown in sheets(of, student.work(problem)).items():
+        steps = student.work(problem)
+        if any(not np.all(numbers) for name, numbers in steps.items() if stem(name) == "sum"):
+            continue  # nobody goes on from exponentials that are all rounded to 0
+        for kind, shown in sheets(of, steps).items():
             truth = Truth(rounding=str(habit))
             report = check(key, answers_of(key, student, shown, habit), truth) if shown else None
             assert not report or not faults(report, truth), (report, seed, habit, kind)
