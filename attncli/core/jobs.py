@@ -107,6 +107,10 @@ def _pickled(work: Callable[[list[Item]], object], items: list[Item]) -> bytes:
     return pickle.dumps(work(items))
 
 
+NO_SCHEDULER = "its scheduler does not answer any more"
+NO_WORKER = "no worker runs, such as `dask worker` starts"
+
+
 class Cluster(Pool):
     """The workers of a cluster of dask.distributed; an InputError says what they lack, or lose."""
 
@@ -148,7 +152,7 @@ class Cluster(Pool):
             except TimeoutError:
                 self._wait_for_worker()
             except CancelledError:
-                raise self._lost("its scheduler does not answer any more") from None
+                raise self._lost(NO_SCHEDULER) from None
             except Exception as error:
                 if isinstance(error, (InputError, MemoryError, *self.broken)):
                     raise
@@ -158,7 +162,8 @@ class Cluster(Pool):
         try:
             self.client.wait_for_workers(1, CONNECTING_SECONDS)
         except OSError:
-            raise self._lost("no worker runs, such as `dask worker` starts") from None
+            is_there = self.client.status == "running"  # else it tries to connect again
+            raise self._lost(NO_WORKER if is_there else NO_SCHEDULER) from None
 
     def _lost(self, reason: str) -> InputError:
         done = f"{self.done:,} of {self.total:,}" if self.total else f"{self.done:,}"
