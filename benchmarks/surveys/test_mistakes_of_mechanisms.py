@@ -153,8 +153,6 @@ def answers_of(key: AnswerKey, student: Student, names: list[str], pen: Pen | No
 
 
 OPEN = {
-    "latent-rotary_part_left_out-Q",
-    "latent-parts_added-Q",
     "blocks-residual_of_another_step-residual",
     "network-tanh_missing-h_1",
     "network-reset_on_other_side-encoder.n_2",
