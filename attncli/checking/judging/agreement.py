@@ -68,7 +68,8 @@ largest number: two decimals. Chosen."""
 
 MAX_WIDTH = 2 / 3
 """Maximum width of an interval, relative to the step's largest number, that counts as evidence: a
-wider one accepts almost any number. Measured by `python -m benchmarks.surveys one_wrong_cell`."""
+wider one accepts almost any number. Measured with students who make one mistake, as
+benchmarks/surveys/test_mistakes.py draws them."""
 
 MAX_FINER = 5.0
 """Maximum error, in units in the last place, explained by hidden steps rounded one digit finer than
