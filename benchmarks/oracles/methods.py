@@ -47,8 +47,8 @@ class Wrong:
 
 
 def turned(numbers: Numbers) -> Numbers:
-    """Return every head's matrix transposed."""
-    return np.swapaxes(numbers, 1, 2)
+    """Return a matrix, or that of every head, transposed."""
+    return np.swapaxes(numbers, -1, -2)
 
 
 def cut(numbers: Numbers, heads: int) -> Numbers:
@@ -163,7 +163,7 @@ class At:
     @property
     def exponents(self) -> Numbers:
         """What the base is raised to, with 0 for −∞."""
-        need(self.base > 0)
+        need(self.working.normalizer == "softmax")
         return np.where(np.isneginf(self.before), 0, self.before / self.temperature)
 
     @property
@@ -264,10 +264,6 @@ class At:
             return np.asarray(by(joined, keys["W_o"]) + keys.get("b_o", 0))
         values = keys["X"][None] if self.working.kind == "pooling" else self.shared("V")
         return by(self.weights, values)
-
-
-def transposed(matrix: Numbers) -> Numbers:
-    return np.swapaxes(matrix, -1, -2)
 
 
 def wrong_weight_matrix(at: At) -> Numbers:
@@ -435,7 +431,6 @@ def mask_after_softmax(at: At) -> Numbers:
 
 def raised(at: At, of: float, temperature: float) -> Numbers:
     """Return powers of another base, or with another temperature."""
-    need(at.base > 0)
     return np.asarray(of ** (at.before / temperature))
 
 
@@ -504,7 +499,7 @@ MIXED = "output context aligned"
 
 BY_STEPS: dict[str, dict[str, Callable[[At], Any]]] = {
     MULTIPLIED: {
-        "weights_matrix_transposed": lambda at: at.with_part(at.weight, transposed),
+        "weights_matrix_transposed": lambda at: at.with_part(at.weight, turned),
         "projection_missing": lambda at: at.with_part(at.weight, lambda w: np.eye(len(w))),
         "factors_exchanged": lambda at: at.multiplied(lambda a, b: b @ a),
         "elementwise_product": lambda at: at.multiplied(
@@ -522,14 +517,14 @@ BY_STEPS: dict[str, dict[str, Callable[[At], Any]]] = {
         "lengths_forgotten": lambda at: over_lengths(at, 0, 0),
         "root_forgotten": lambda at: over_lengths(at, 2, 2),
         "one_length_forgotten": lambda at: over_lengths(at, 1 - at.way, at.way),
-        "sign_of_distance": lambda at: -at.right * (width_of(at) > 0),
+        "sign_of_distance": lambda at: -at.right,
         "half_forgotten": lambda at: at.right * 2 * width_of(at) ** (0 if at.way == 0 else 2),
         "distance_not_squared": distance_not_squared,
         "width_not_squared": lambda at: at.right * width_of(at),
         "v_forgotten": lambda at: at.used["hidden"].sum(axis=-1),
     },
     "Q K V": {
-        "all_weight_matrices_transposed": lambda at: at.with_part(at.weight, transposed),
+        "all_weight_matrices_transposed": lambda at: at.with_part(at.weight, turned),
         "wrong_weight_matrix": wrong_weight_matrix,
         "wrong_source": lambda at: at.again({"X": at.keys["memory"], "memory": at.keys["X"]}),
     },
@@ -543,7 +538,7 @@ BY_STEPS: dict[str, dict[str, Callable[[At], Any]]] = {
     },
     "biased": {
         "bias_missing": lambda at: at.before,
-        "bias_transposed": lambda at: at.with_part(at.bias, transposed),
+        "bias_transposed": lambda at: at.with_part(at.bias, turned),
     },
     "Q": {
         "swapped_q_k": lambda at: at.working.exact["K"],

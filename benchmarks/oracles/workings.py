@@ -153,8 +153,7 @@ class Working:
     @property
     def normalizer(self) -> str:
         usual = "sum" if self.keys.get("score") == "linear" else "softmax"
-        how = self.keys.get("normalize", {})
-        return str(how.get("name", usual))
+        return str(self.keys.get("normalize", {}).get("name", usual))
 
     @property
     def along(self) -> int:
@@ -178,8 +177,9 @@ class Working:
         Raises:
             UnworkableError: where there is no such step.
         """
-        need(step in self.names)
-        return self.names[: self.names.index(step)]
+        names = self.names
+        need(step in names)
+        return names[: names.index(step)]
 
     def work(
         self,

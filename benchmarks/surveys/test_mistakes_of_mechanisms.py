@@ -16,21 +16,10 @@ import yaml
 
 import attncli
 from attncli.checking.check import AnswerKey
-from attncli.checking.mistakes import (
-    of_blocks,
-    of_delta,
-    of_differential,
-    of_gates,
-    of_gradients,
-    of_latent,
-    of_networks,
-    of_positions,
-    of_tiles,
-)
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.checking.mistakes.mistake import Mistake
 from benchmarks.oracles import mechanisms
 from benchmarks.oracles.workings import Student
+from benchmarks.surveys import test_mistakes
 from benchmarks.surveys.judging import check
 from tests.conftest import tables
 from tests.oracles.lists import every
@@ -57,17 +46,6 @@ FORMS = {of: forms_of(several) for of, several in SURVEYED["forms"].items()}
 SEEDS = 2
 """Number of problems that are drawn of each form."""
 
-MODULES = (
-    of_blocks,
-    of_delta,
-    of_differential,
-    of_gates,
-    of_gradients,
-    of_latent,
-    of_networks,
-    of_positions,
-    of_tiles,
-)
 VISIBLE = 0.02
 """Minimum change by a mistake, in the first step that shows it, at which it is to be named."""
 
@@ -134,11 +112,10 @@ def changed(own: Keys, right: Keys, names: list[str]) -> dict[str, Numbers]:
     return {name: off for name, off in apart.items() if off.max() > 1.5e-4}
 
 
-def test_every_mistake_of_a_mechanism_has_a_student() -> None:
-    rows = [row for module in MODULES for row in vars(module).values()]
-    ids = {row.id for row in rows if isinstance(row, Mistake)}
-    ids |= {id_ for id_ in MISTAKES if id_.startswith(("cache_", "gate_"))}
-    assert ids <= {case.id or case.does for case in CASES} | {*BACKWARD}
+def test_every_mistake_has_a_student() -> None:
+    """Here, or among those who work plain attention."""
+    here = {case.id or case.does for case in CASES}
+    assert {*MISTAKES} <= here | {*BACKWARD, *test_mistakes.CASES, *test_mistakes.OTHER_SHAPES}
 
 
 def answers_of(key: AnswerKey, student: Student, names: list[str], pen: Pen | None = None) -> Keys:
