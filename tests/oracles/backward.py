@@ -12,10 +12,8 @@ from operator import neg
 from typing import Any
 
 from tests.oracles.arithmetic import Hand, Keys, Matrix
+from tests.oracles.gradients import OVER
 from tests.oracles.lists import each, every, times, transposed
-
-OVER = {"half_squared_error": 2, "mean_squared_error": 9}
-"""By what the squared error of nine numbers is divided."""
 
 
 def moved_by(rate: Any, x: Any, derivative: Any) -> Any:
@@ -88,7 +86,7 @@ def scaled(hand: Hand, name: str, numbers: Matrix, by: float) -> Matrix:
 def loss(hand: Hand, keys: Keys, output: Matrix) -> Matrix:
     """Σ (output − target)², perhaps divided, and its derivative."""
     off = each(lambda z, t: z - t, output, hand.numbers(keys["gradient"]["target"]))
-    over = OVER.get(keys["gradient"]["loss"], 1)
+    over = OVER.get(keys["gradient"]["loss"], len(every(off)))
     squares = hand.own.total([x * x for x in every(off)])
 
     def made() -> Matrix:
