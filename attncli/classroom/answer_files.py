@@ -26,11 +26,14 @@ from attncli.reading.files import (
     is_hidden,
     leads_outside,
 )
-from attncli.reading.programs import BY_SUFFIX
+from attncli.reading.programs import BY_SUFFIX, PAGE_SUFFIXES
 from attncli.reading.read import STDIN, WORKSHEET_SUFFIXES, read
 
-READ = (*PROBLEM_SUFFIXES, ".txt")
-"""Suffixes of files of answers; worksheets are read, too, if answers are marked in them."""
+READ = (*PROBLEM_SUFFIXES, ".txt", ".ipynb", ".safetensors", *PAGE_SUFFIXES)
+"""Suffixes of files of answers."""
+
+READ_IF_ANSWERED = (*WORKSHEET_SUFFIXES, ".py", ".m", ".r")
+"""Suffixes of files that may also hold a text, or a program: they are read if they hold answers."""
 
 NO_ANSWERS = "there are no answers in this folder"
 METADATA = "submission_metadata.yml"
@@ -150,7 +153,7 @@ def _kind(path: str, folder: str) -> FileKind:
         return "other"
     if file.name == METADATA:
         return "metadata"
-    if suffix in READ or (suffix in WORKSHEET_SUFFIXES and _has_answers(file)):
+    if suffix in READ or (suffix in READ_IF_ANSWERED and _has_answers(file)):
         return "answers"
     return "unreadable" if suffix in BY_SUFFIX else "other"
 

@@ -1,4 +1,4 @@
-"""What NumPy reads: NPZ and NPY files, and large tables of plain numbers in CSV and text blocks."""
+"""Arrays of NPZ, NPY and safetensors files, and large tables of plain numbers in CSV and blocks."""
 
 from __future__ import annotations
 
@@ -28,9 +28,20 @@ NPY = b"\x93NUMPY"
 OPTIONS_ARRAY = "options"
 """Name of the array of text that attn adds: the options, and which arrays are inputs."""
 
-DAMAGED = "the file is damaged, or no NumPy file"
+DAMAGED = "the file is damaged, or no file of NumPy or safetensors"
 
-MAX_ARRAYS = 1000  # in one NPZ file
+MAX_ARRAYS = 1000  # in one file
+
+MAX_HEADER = 100_000_000
+"""Maximum number of bytes of the header of a safetensors file, as in the library of that name."""
+
+MAX_AXES = 32  # of an array of NumPy
+
+TENSOR_DTYPES = {
+    **{"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "BOOL": "?"},
+    **{f"{sign}{8 * size}": f"<{sign.lower()}{size}" for sign in "IU" for size in (1, 2, 4, 8)},
+}
+"""Data types of NumPy by their names in safetensors; of BF16 the bits, the upper half of F32."""
 
 MAX_UNPACKED = 100
 """Maximum ratio of unpacked to packed size; numbers shrink to a half, masks to a hundredth."""
@@ -70,7 +81,7 @@ def table_of(text: str) -> Array | None:
 
 
 def read(file: BinaryIO) -> dict[str, Raw]:
-    """Return the arrays of an NPZ file by key, or the one array of an NPY file as X."""
+    """Return the arrays of NPZ or safetensors by key, or the one array of an NPY file as X."""
     arrays = _loaded(file)
     if not isinstance(arrays, dict):
         return {"X": arrays}
@@ -101,12 +112,12 @@ def _loaded(file: BinaryIO) -> Any:
     file.seek(0)
     start = file.read(len(NPY))
     file.seek(0)
-    if not start.startswith((b"PK", NPY)):
-        raise fail(DAMAGED)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # NumPy warns of headers that old versions wrote
-            return _array(file, size, "X") if start == NPY else _arrays(file, size)
+            if start == NPY:
+                return _array(file, size, "X")
+            return _arrays(file, size) if start.startswith(b"PK") else _tensors(file, size)
     except (InputError, MemoryError):
         raise
     # A damaged file can make zipfile, zlib, tokenize and NumPy raise nearly anything.
@@ -123,13 +134,8 @@ def _arrays(file: BinaryIO, size: int) -> dict[str, Any]:
 
     with ZipFile(file) as archive:
         members = archive.infolist()
-        if len(members) > MAX_ARRAYS:
-            hint = f"{MAX_ARRAYS:,} is the most"
-            raise fail(f"the file holds {len(members):,} arrays", hint=hint)
         keys = [member.filename.removesuffix(".npy") for member in members]
-        if twice := [key for key in keys if keys.count(key) > 1]:
-            message = f"the file holds more than one array {visible(twice[0])}"
-            raise fail(message, hint="save it with one of them")
+        _refuse_names(keys)
         unpacked = sum(member.file_size for member in members)
         if unpacked > max(SMALL_FILE, MAX_UNPACKED * size):
             message = f"the file of {of_bytes(size)} unpacks to {of_bytes(unpacked)}"
@@ -150,6 +156,53 @@ def _arrays(file: BinaryIO, size: int) -> dict[str, Any]:
             return dict(zip(keys, pool.map(read_member, members), strict=True))
 
 
+def _refuse_names(keys: list[str]) -> None:
+    """Refuse names of arrays in a file that are too many, or not different."""
+    if len(keys) > MAX_ARRAYS:
+        raise fail(f"the file holds {len(keys):,} arrays", hint=f"{MAX_ARRAYS:,} is the most")
+    if twice := [key for key in keys if keys.count(key) > 1]:
+        message = f"the file holds more than one array {visible(twice[0])}"
+        raise fail(message, hint="save it with one of them")
+
+
+def _tensors(file: BinaryIO, size: int) -> dict[str, Any]:
+    """Return the arrays of a safetensors file: https://github.com/huggingface/safetensors#format.
+
+    It begins with the length of a header in JSON, which says what the bytes after it are.
+    """
+    length = int.from_bytes(file.read(8), "little")
+    first = 8 + length
+    if length > MAX_HEADER or first > size:
+        raise fail(DAMAGED)
+    header = json.loads(file.read(length), object_pairs_hook=list)
+    about = [(key, dict(pairs)) for key, pairs in header if key != "__metadata__"]
+    _refuse_names([key for key, _ in about])
+    import numpy as np
+
+    arrays, left = dict[str, Any](), size - first
+    for key, claims in about:
+        kind, shape, (start, end) = (claims[k] for k in ("dtype", "shape", "data_offsets"))
+        if kind not in TENSOR_DTYPES:
+            message = f"{visible(key)} holds numbers of the type {visible(kind)}"
+            raise fail(message, hint=f"save it as one of {', '.join(TENSOR_DTYPES)}")
+        if len(shape) > MAX_AXES or any(type(n) is not int or n < 0 for n in (*shape, start, end)):
+            raise fail(DAMAGED)
+        dtype = np.dtype(TENSOR_DTYPES[kind])
+        left -= end - start
+        if end - start != prod(shape) * dtype.itemsize or end > size - first or left < 0:
+            raise _claimed(key, prod(shape))
+        file.seek(first + start)
+        array = np.ndarray(shape, dtype, file.read(end - start))
+        is_half = kind == "BF16"
+        arrays[key] = (array.astype("<u4") << 16).view("<f4") if is_half else array
+    return arrays
+
+
+def _claimed(key: str, count: int) -> InputError:
+    message = f"{visible(key)} claims {count:,} numbers, which the file does not hold"
+    return fail(message, hint="the file was cut off, or was made to take memory")
+
+
 def _array(file: IO[bytes], size: int, key: str) -> Any:
     """Return the array of a file of `size` bytes, unless its header claims more numbers."""
     from numpy.lib import format as npy
@@ -162,8 +215,7 @@ def _array(file: IO[bytes], size: int, key: str) -> Any:
         raise fail(DAMAGED)
     # Texts without a character take no bytes in the file, but some in memory.
     if not dtype.hasobject and count * max(dtype.itemsize, 1) > size:
-        message = f"{visible(key)} claims {count:,} numbers, which the file does not hold"
-        raise fail(message, hint="the file was cut off, or was made to take memory")
+        raise _claimed(key, count)
     file.seek(0)
     array = npy.read_array(file, allow_pickle=False)
     if array.dtype.kind == "U":  # NumPy reads any 32 bits as a character, on which Python fails

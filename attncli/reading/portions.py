@@ -15,16 +15,7 @@ from attncli.core.text.strings import regex
 from attncli.reading import yaml_documents
 from attncli.reading.document import Chunk, Document, Options, line_ends
 from attncli.reading.files import open_file
-from attncli.reading.read import (
-    NUMPY_STARTS,
-    STDIN,
-    TABLE_SUFFIXES,
-    begun,
-    cut_text,
-    decoded,
-    opened_stdin,
-    read,
-)
+from attncli.reading.read import STDIN, begun, cut_text, decoded, may_be_cut, opened_stdin, read
 
 LIST_CHARACTERS = 2**18
 """Number of characters that are sent together: of most problems, a few hundred. Chosen."""
@@ -110,11 +101,8 @@ def _parts(source: str, stdin: BinaryIO | None) -> Iterator[str | bytes | InputE
         ):
             start, rest = begun(file, suffix)
             data, copy = tee(chain([start], rest))
-            is_numpy = start.startswith(NUMPY_STARTS) or suffix in (".npz", ".npy")
-            is_whole = is_numpy or suffix in TABLE_SUFFIXES
-            parts, is_cut = (
-                (iter(()), False) if is_whole else cut_text(decoded(data, place.file), suffix)
-            )
+            texts = decoded(data, place.file) if may_be_cut(start, suffix) else iter(())
+            parts, is_cut = cut_text(texts, suffix)
             if is_cut:
                 del copy  # which would keep what was read
                 yield from (part for part in parts if part or not _is_ready(file))

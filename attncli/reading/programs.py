@@ -1,23 +1,68 @@
-"""Files of other programs, by suffix or first bytes: workbooks, and those that are refused."""
+"""Forms of files, by suffix or first bytes: those that are no plain text, and those not read."""
 
 from __future__ import annotations
 
+import re
+
 from attncli.core.errors import InputError, fail
+from attncli.core.text.strings import regex
 
 WORKBOOK_SUFFIXES = (".xlsx", ".xlsm")
+ARRAY_SUFFIXES = (".npz", ".npy", ".safetensors")
+PAGE_SUFFIXES = (".html", ".htm")
+MARKDOWN_SUFFIXES = (".md", ".markdown")
+
+NOTEBOOK = regex(r'\s*+\{\s*+"(?:cells|nbformat|metadata(?=(?s:.*)"nbformat"))"\s*+:')
+"""The beginning of a notebook: JSON whose first key is none of a problem."""
+
+WEB_PAGE = regex(
+    r"\s*+(?:(?><!--(?s:.*?)-->|<\?[^<>]*+>)\s*+)*+"
+    r"<(?:!doctype html|(?:html|head|body|meta|table|div|h[1-6]|p)(?=[\s>]))",
+    re.IGNORECASE,
+)
+"""The beginning of a web page, or of a part of one."""
+
 SPREADSHEET = "a spreadsheet, which is not read as it is"
 AS_XLSX = "save it as .xlsx: {} and give that file"
 DOCUMENT = "not a file of answers or of a problem"
-AS_TEXT = "write the matrices into a YAML, JSON or CSV file"
+WEIGHTS = "which is not read as it is"
+AS_NPZ = 'in Python: np.savez("weights.npz", **{}), and give weights.npz'
 
 EXCEL = SPREADSHEET, AS_XLSX.format("in Excel by File, Save As, Excel Workbook,")
 LIBREOFFICE = SPREADSHEET, AS_XLSX.format("in LibreOffice by File, Save As, Excel 2007-365,")
 APPLE_NUMBERS = SPREADSHEET, AS_XLSX.format("in Numbers by File, Export To, Excel,")
-WORD_PROCESSOR = f"a text document, {DOCUMENT}", AS_TEXT
-PDF = f"a PDF, {DOCUMENT}", AS_TEXT
-PICTURE = f"a picture, {DOCUMENT}", AS_TEXT
+WORD_PROCESSOR = (
+    f"a text document, {DOCUMENT}",
+    "save it as text: in Word by File, Save As, Plain Text (.txt), and give that file",
+)
+PDF = f"a PDF, {DOCUMENT}", "copy its text into a .txt file"
+PICTURE = f"a picture, {DOCUMENT}", "type its numbers into a .txt, CSV or YAML file"
 PAGE = f"a web page, {DOCUMENT}", "a practice page saves what was typed: give that file"
 ARCHIVE = f"an archive, {DOCUMENT}", "unpack it, and give the files in it"
+PYTORCH = (
+    f"a file of PyTorch, {WEIGHTS}",
+    AS_NPZ.format('{k: v.numpy() for k, v in torch.load("FILE", weights_only=True).items()}'),
+)
+PICKLE = (
+    f"a pickle of Python, {WEIGHTS}",
+    "if you trust it, " + AS_NPZ.format('pickle.load(open("FILE", "rb"))'),
+)
+GGUF = (
+    f"a file of GGUF, {WEIGHTS}",
+    AS_NPZ.format(
+        '{t.name: gguf.dequantize(t.data, t.tensor_type) for t in gguf.GGUFReader("FILE").tensors}'
+    ),
+)
+KERAS = (
+    f"a file of Keras, or another one in HDF5, {WEIGHTS}",
+    AS_NPZ.format('{w.path: w.numpy() for w in keras.models.load_model("FILE").weights}'),
+)
+ONNX = (
+    f"a model in ONNX, {WEIGHTS}",
+    AS_NPZ.format(
+        '{t.name: onnx.numpy_helper.to_array(t) for t in onnx.load("FILE").graph.initializer}'
+    ),
+)
 
 BY_SUFFIX = {
     ".xls": EXCEL,
@@ -25,41 +70,78 @@ BY_SUFFIX = {
     ".numbers": APPLE_NUMBERS,
     **dict.fromkeys((".docx", ".doc", ".odt", ".rtf", ".pages"), WORD_PROCESSOR),
     ".pdf": PDF,
-    **dict.fromkeys((".html", ".htm"), PAGE),
-    **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".heic", ".webp"), PICTURE),
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".heic", ".webp", ".bmp", ".tif"), PICTURE),
     **dict.fromkeys((".zip", ".gz", ".tar", ".7z", ".rar"), ARCHIVE),
+    **dict.fromkeys((".pt", ".pth", ".bin", ".ckpt"), PYTORCH),
+    **dict.fromkeys((".pkl", ".pickle"), PICKLE),
+    ".gguf": GGUF,
+    **dict.fromkeys((".h5", ".hdf5", ".keras"), KERAS),
+    ".onnx": ONNX,
 }
 FIRST_BYTES = {
     b"%PDF-": PDF,
     b"\x89PNG": PICTURE,
     b"\xff\xd8\xff": PICTURE,
+    b"GIF8": PICTURE,
     b"{\\rtf": WORD_PROCESSOR,
     b"\x1f\x8b": ARCHIVE,
+    b"GGUF": GGUF,
+    b"\x89HDF": KERAS,
+    b"\x80\x02\x8a\nl\xfc\x9cF": PYTORCH,
 }
+PICKLES = tuple(b"\x80%c" % protocol for protocol in range(2, 6))
 ZIP_PARTS = {
     b"spreadsheet": LIBREOFFICE,
     b"Index/": APPLE_NUMBERS,
     b"word/": WORD_PROCESSOR,
     b"opendocument.text": WORD_PROCESSOR,
+    b"/data.pkl": PYTORCH,
 }
 """Names of parts near the start of the zip files that these programs write."""
+
+OWN_PAGE = b"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-"
+"""What every page that attn writes forbids itself, near its start."""
 
 START_BYTES = 4096
 """Number of bytes that are searched for these names."""
 
 
+def unsupported(data: bytes, suffix: str) -> InputError | None:
+    """Return the error for a file of another program, known by its first bytes or its suffix."""
+    start = data[:START_BYTES]
+    parts = ZIP_PARTS if start.startswith(b"PK") and suffix not in ARRAY_SUFFIXES else {}
+    found = [
+        *(what for sign, what in FIRST_BYTES.items() if start.startswith(sign)),
+        *(what for name, what in parts.items() if name in start),
+        *([PAGE] if OWN_PAGE in start else []),
+        *([BY_SUFFIX[suffix]] if suffix in BY_SUFFIX else []),
+        *([PICKLE] if start.startswith(PICKLES) else []),
+    ]
+    return fail(f"this is {found[0][0]}", hint=found[0][1]) if found else None
+
+
 def is_workbook(start: bytes, suffix: str) -> bool:
-    """Return True for a workbook of Excel, by its suffix or its first bytes."""
-    is_zip = start.startswith(b"PK") and suffix not in (".npz", ".npy")
+    is_zip = start.startswith(b"PK") and suffix not in ARRAY_SUFFIXES
     return suffix in WORKBOOK_SUFFIXES or (is_zip and b"xl/" in start[:START_BYTES])
 
 
-def unsupported(data: bytes, suffix: str) -> InputError | None:
-    """Return the error for a file of another program, known by its suffix or its first bytes."""
-    program = BY_SUFFIX.get(suffix)
-    if program is None:
-        start = data[:START_BYTES]
-        program = next((what for sign, what in FIRST_BYTES.items() if start.startswith(sign)), None)
-        if start.startswith(b"PK") and suffix not in (".npz", ".npy"):
-            program = next((what for sign, what in ZIP_PARTS.items() if sign in start), None)
-    return fail(f"this is {program[0]}", hint=program[1]) if program else None
+def are_arrays(start: bytes, suffix: str) -> bool:
+    """Return True for NPZ and NPY, and for safetensors: a length of 8 bytes, and JSON."""
+    is_safetensors = start[4:9] == b"\0\0\0\0{"
+    return suffix in ARRAY_SUFFIXES or start.startswith((b"PK", b"\x93N")) or is_safetensors
+
+
+def is_notebook(start: bytes, suffix: str) -> bool:
+    return NOTEBOOK.match(_ascii(start)) is not None
+
+
+def is_web_page(start: bytes, suffix: str) -> bool:
+    """Return True for a text that begins as a page, unless it is Markdown, which may hold HTML."""
+    if suffix in PAGE_SUFFIXES:
+        return b"</" in start.replace(b"\0", b"")
+    return suffix not in MARKDOWN_SUFFIXES and WEB_PAGE.match(_ascii(start)) is not None
+
+
+def _ascii(start: bytes) -> str:
+    """Return the ASCII characters of a text, which may be in UTF-16."""
+    return start.decode("ascii", "ignore").replace("\0", "")

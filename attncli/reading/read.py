@@ -7,22 +7,32 @@ import io
 import os
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
 
 from attncli.core.errors import KeyPath, Place, fail, located
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import regex, visible
 from attncli.reading import yaml_documents
 from attncli.reading.document import PAUSE, Document, FileName, KnownClass, Options, error_at
-from attncli.reading.files import blocks, open_file
-from attncli.reading.programs import WORKBOOK_SUFFIXES, is_workbook, unsupported
+from attncli.reading.files import BYTES_AT_ONCE, blocks, open_file
+from attncli.reading.programs import (
+    MARKDOWN_SUFFIXES,
+    WORKBOOK_SUFFIXES,
+    are_arrays,
+    is_notebook,
+    is_web_page,
+    is_workbook,
+    unsupported,
+)
 from attncli.reading.yaml_documents import LINE_ABOVE, LINE_OF_JSON, check_length
 
 if TYPE_CHECKING:
     from attncli.reading.csv_blocks import CsvDocument, Table
+    from attncli.reading.extracts import Extract
 
 
 def decoded(data: Iterator[bytes], name: str) -> Iterator[str]:
@@ -33,9 +43,12 @@ def decoded(data: Iterator[bytes], name: str) -> Iterator[str]:
     block = next(data, b"")
     if len(block) == 1:  # a half of a byte order mark
         block += next(data, b"")
-    wide = block[:2] in (b"\xff\xfe", b"\xfe\xff")
+    encoding = encoding_of(block)
+    wide = encoding != "utf-8-sig"
+    if b"\0\0" in block and not wide:
+        raise fail("this is neither text nor any other form of file that is read", hint=AS_TEXT)
     decoder: codecs.IncrementalDecoder
-    decoder = codecs.getincrementaldecoder("utf-16" if wide else "utf-8-sig")()
+    decoder = codecs.getincrementaldecoder(encoding)()
     line, is_ascii = 1, not block.startswith(codecs.BOM_UTF8)
     while True:
         try:
@@ -56,6 +69,15 @@ def decoded(data: Iterator[bytes], name: str) -> Iterator[str]:
         block = next(data, b"")
 
 
+def encoding_of(start: bytes) -> str:
+    """Return the encoding of a text, by its mark or by the zeros beside its first characters."""
+    if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return "utf-16"
+    if re.match(rb"(?:[\t-~]\0){2}", start):
+        return "utf-16-le"
+    return "utf-16-be" if re.match(rb"(?:\0[\t-~]){2}", start) else "utf-8-sig"
+
+
 def _of_windows(error: UnicodeDecodeError, name: str) -> str:
     """Return what is no UTF-8 as Windows-1252, with a warning; "" for bytes that this has not."""
     data, at = error.object, error.start
@@ -63,8 +85,8 @@ def _of_windows(error: UnicodeDecodeError, name: str) -> str:
         text = data.decode("cp1252")
     except UnicodeDecodeError:
         return ""
-    if not data[:at].isascii():  # there is UTF-8 before it
-        return ""
+    if not data[:at].isascii() or re.search(r"[\1-\b\x0e-\x1f]", text):
+        return ""  # there is UTF-8 before it, or it is no text
     before, after = (
         re.split(r"\s", part) for part in (text[max(at - 20, 0) : at], text[at : at + 20])
     )
@@ -85,19 +107,26 @@ def whole(texts: Iterator[str]) -> str:
 
 STDIN = "<stdin>"
 
+AS_TEXT = "write its numbers into a .txt, CSV or YAML file"
+
 UNSEEN = dict.fromkeys((0x200B, 0x2060, 0xFEFF))  # without a width or a meaning: left out
 
 YAML_SUFFIXES = (".yaml", ".yml", ".json", ".jsonl")
 CSV_SUFFIXES = (".csv", ".tsv")
 TABLE_SUFFIXES = (*CSV_SUFFIXES, *WORKBOOK_SUFFIXES)
-WORKSHEET_SUFFIXES = (".md", ".markdown", ".tex")
+WORKSHEET_SUFFIXES = (*MARKDOWN_SUFFIXES, ".tex")
 """Suffixes of what `attn worksheet` writes; filled in, these are answers."""
-
-NUMPY_STARTS = (b"PK", b"\x93N")
-"""How the files of NumPy begin, whatever their name."""
 
 TSV = regex(r"[^\s:]+\t(?!\s*:)")
 """How TSV begins, and YAML does not: a first word, which is no key of YAML, and a tab."""
+
+
+class _Bytes(NamedTuple):
+    """The bytes of a file: the first of them, and all as they come."""
+
+    file: BinaryIO
+    start: bytes
+    all: Iterator[bytes]
 
 
 class _Reading(Record):
@@ -110,6 +139,12 @@ class _Reading(Record):
     of_class: KnownClass | None = None
     as_arrays: bool = False
     pauses: bool = False
+
+
+Sign: TypeAlias = Callable[[bytes, str], bool]
+"""Returns whether a file is of a form, by its first bytes and its suffix."""
+
+Reader: TypeAlias = Callable[[_Bytes, _Reading], Iterator[Document]]
 
 
 def read(
@@ -201,40 +236,48 @@ def _of_file(path: Path, reading: _Reading) -> Iterator[Document]:
 
 
 def _documents(file: BinaryIO, reading: _Reading) -> Iterator[Document]:
-    place, suffix = Place(reading.name), reading.suffix
-    with located(lambda _: place):
-        start, data = begun(file, suffix)
-        if is_workbook(start, suffix):
-            yield from _of_workbook(chain([start], data), reading)
-            return
-        if start.startswith(NUMPY_STARTS) or suffix in (".npz", ".npy"):
-            yield _of_numpy(file, start, data, reading)
-            return
-        texts = decoded(chain([start], data), reading.name)
-        student = ""
-        if reading.of_class is not None:
-            above = next(texts)
-            if line := LINE_ABOVE.match(above):
-                from attncli.reading.worksheets import is_title_above, name_above
+    with located(lambda _: Place(reading.name)):
+        start, rest = begun(file, reading.suffix)
+        read_form = reader_of(start, reading.suffix)
+        yield from read_form(_Bytes(file, start, chain([start], rest)), reading)
 
-                student = name_above(line)
-                if student or is_title_above(line):
-                    above = re.sub(r"[^\r\n]", " ", line[0]) + above[line.end() :]
-            texts = chain([above], texts)
-        for one in _of_texts(texts, start, reading):
-            yield _of_student(student, one)
+
+def _of_text_file(data: _Bytes, reading: _Reading) -> Iterator[Document]:
+    yield from _of_texts(decoded(data.all, reading.name), data.start, reading)
+
+
+def _of_notebook(data: _Bytes, reading: _Reading) -> Iterator[Document]:
+    from attncli.reading import notebooks
+
+    return _of_extract(notebooks.extract_of, data, reading)
+
+
+def _of_web_page(data: _Bytes, reading: _Reading) -> Iterator[Document]:
+    from attncli.reading import web_pages
+
+    return _of_extract(web_pages.extract_of, data, reading)
+
+
+def _of_extract(
+    extract_of: Callable[[str, str], Extract], data: _Bytes, reading: _Reading
+) -> Iterator[Document]:
+    """Yield the documents of a text inside a file, which is read as a file without a suffix."""
+    extract = extract_of(whole(decoded(data.all, reading.name)), reading.name)
+    start = extract.text[:BYTES_AT_ONCE].encode()
+    about = replace(reading, suffix="")
+    return extract.documents(lambda text: _of_texts(iter([text]), start, about))
 
 
 def _of_student(student: str, one: Document) -> Document:
     return replace(one, values={"student": student, **one.values}) if student else one
 
 
-def _of_workbook(data: Iterable[bytes], reading: _Reading) -> Iterator[Document]:
+def _of_workbook(data: _Bytes, reading: _Reading) -> Iterator[Document]:
     from attncli.reading import sheets, workbooks
     from attncli.reading.worksheets import name_above
 
     name, folder, known = reading.name, reading.folder, reading.of_class
-    every = workbooks.sheets_of(data, as_shown=known is not None)
+    every = workbooks.sheets_of(data.all, as_shown=known is not None)
     if known is not None:
         from attncli.reading import class_csv
 
@@ -260,6 +303,22 @@ def _of_workbook(data: Iterable[bytes], reading: _Reading) -> Iterator[Document]
 
 def _of_texts(texts: Iterator[str], start: bytes, reading: _Reading) -> Iterator[Document]:
     """Yield the documents of a text, whose file begins with the bytes `start`."""
+    student = ""
+    if reading.of_class is not None:
+        above = next(texts)
+        if line := LINE_ABOVE.match(above):
+            from attncli.reading.worksheets import is_title_above, name_above
+
+            student = name_above(line)
+            if student or is_title_above(line):
+                above = re.sub(r"[^\r\n]", " ", line[0]) + above[line.end() :]
+        texts = chain([above], texts)
+    for one in _of_titled(texts, start, reading):
+        yield _of_student(student, one)
+
+
+def _of_titled(texts: Iterator[str], start: bytes, reading: _Reading) -> Iterator[Document]:
+    """Yield the documents of a text without the name of a student or a title above it."""
     place, suffix = Place(reading.name), reading.suffix
     if reading.of_class is not None and suffix in (*WORKSHEET_SUFFIXES, ".txt", ""):
         from attncli.reading import worksheets
@@ -277,17 +336,20 @@ def _of_texts(texts: Iterator[str], start: bytes, reading: _Reading) -> Iterator
     yield from documents
 
 
-def _of_numpy(file: BinaryIO, start: bytes, data: Iterator[bytes], reading: _Reading) -> Document:
+def _of_arrays(data: _Bytes, reading: _Reading) -> Iterator[Document]:
     from attncli.reading import arrays
 
-    if reading.name == STDIN or not file.seekable():
-        values = arrays.read(io.BytesIO(b"".join([start, *data])))
+    if reading.name == STDIN or not data.file.seekable():
+        values = arrays.read(io.BytesIO(b"".join(data.all)))
     else:
-        values = arrays.read(file)
-        file.seek(0, os.SEEK_END)
-        next(data, None)  # raises an error for a file that was changed
-    place, bare = Place(reading.name), start.startswith(NUMPY_STARTS[1])
-    return Document(reading.name, reading.folder, values, lambda _: place, bare=bare)
+        values = arrays.read(data.file)
+        data.file.seek(0, os.SEEK_END)
+        deque(data.all, maxlen=0)  # raises an error for a file that was changed
+    if any(re.fullmatch(r"arr_\d+", key) for key in values):  # np.savez(file, X, W_q) calls them so
+        names = "X=…, W_q=…" if reading.of_class is None else "weights=…, output=…"
+        raise fail("the arrays have no names", hint=f"save them by np.savez(file, {names})")
+    place, bare = Place(reading.name), data.start.startswith(arrays.NPY)
+    yield Document(reading.name, reading.folder, values, lambda _: place, bare=bare)
 
 
 def _of_text(texts: Iterator[str], reading: _Reading) -> Iterator[Document]:
@@ -403,3 +465,23 @@ def _looks_like_yaml(text: str) -> bool:
     from attncli.reading.assignments import is_assigned  # which most files do not need
 
     return is_assigned(content)
+
+
+READERS: Sequence[tuple[Sign, Reader]] = (
+    (is_workbook, _of_workbook),
+    (are_arrays, _of_arrays),
+    (is_notebook, _of_notebook),
+    (is_web_page, _of_web_page),
+    (lambda start, suffix: True, _of_text_file),
+)
+"""Readers, each with the sign of its files. After `unsupported`, the first sign that a file has
+decides. Plain text is then told apart in `_of_titled`: answers in prose, CSV, or YAML."""
+
+
+def reader_of(start: bytes, suffix: str) -> Reader:
+    return next(reader for has_sign, reader in READERS if has_sign(start, suffix))
+
+
+def may_be_cut(start: bytes, suffix: str) -> bool:
+    """Return True for a plain text, unless its suffix says that it is CSV, which is read whole."""
+    return reader_of(start, suffix) is _of_text_file and suffix not in CSV_SUFFIXES

@@ -18,7 +18,7 @@ from tests.conftest import SAMPLES, Attn, cases, table
 from tests.reading.forms import npy, npz, plain, problem_in, refusal_of
 from tests.reading.test_zip_files import locked, with_heads_changed, zipped
 
-NOT_NUMPY = "the file is damaged, or no NumPy file"
+NOT_NUMPY = "the file is damaged, or no file of NumPy or safetensors"
 UNIT = np.eye(2)
 HEADER = npy(UNIT)
 

@@ -1,0 +1,175 @@
+"""The text of a web page: a line for each row of a table, with `|` between cells, as in Markdown.
+
+Headings and captions are those of Markdown, too; paragraphs are lines. What a browser does not
+show, and what is struck out, is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import NamedTuple, TypeAlias
+
+from attncli.core.text.strings import regex
+from attncli.reading.document import error_at
+from attncli.reading.extracts import Extract
+
+TAG = regex(
+    r"<!--(?s:.*?)(?:-->|(?P<endless>\Z))|<[!?][^<>]*+>"
+    r"|<(?P<end>/?)(?P<name>[a-zA-Z][\w:-]*+)(?:[^<>\"']|\"[^\"<]*+\"|'[^'<]*+')*+>"
+)
+"""A comment, a declaration or a tag. A tag that is not closed is text."""
+
+WORD = regex(r"(?P<blank>\s++)|(?P<sign>&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|\w{1,31});)|[^\s&]++|&")
+
+HIDDEN = ("script", "style", "title", "template", "del", "s", "strike")
+HEADINGS = ("caption", "h1", "h2", "h3", "h4", "h5", "h6")
+CELLS = ("td", "th")
+ROW_PARTS = ("tr", "thead", "tbody", "tfoot", "colgroup", "col")
+IN_LINE = (
+    *("a", "abbr", "b", "bdi", "big", "code", "em", "font", "i", "ins", "kbd", "label", "mark"),
+    *("o:p", "q", "samp", "small", "span", "strong", "tt", "u", "var", "wbr"),
+)
+"""Elements within a line. Any other tag ends the line, or is a blank in a cell."""
+
+SCRIPTS = {"sub": "_", "sup": "^"}
+
+HINT = "save the page anew, or copy its table into a .txt, CSV or YAML file"
+
+Pieces: TypeAlias = list[tuple[str, int]]
+"""Pieces of a text, with their offsets in the file."""
+
+
+class _Cell(NamedTuple):
+    at: int
+    is_head: bool
+    pieces: Pieces
+
+    def without_number(self) -> _Cell:
+        """Return the cell; empty, if it is a head that only counts the rows or the columns."""
+        text = "".join(piece for piece, _ in self.pieces)
+        is_number = self.is_head and re.search(r"[^\s\d.−-]", text) is None
+        return self._replace(pieces=[]) if is_number else self
+
+
+def extract_of(written: str, name: str) -> Extract:
+    """Return the text of a web page.
+
+    Raises:
+        InputError: if an element or a comment has no end, or a table has text outside its cells.
+    """
+    page, at = _Page(Extract(name, written)), 0
+    hidden: re.Match[str] | None = None  # the tag of an element that is not shown
+    for tag in TAG.finditer(written):
+        kind = (tag["name"] or "").lower()
+        if hidden is None:
+            page.add_text(at, tag.start())
+            page.add_tag(kind, tag)
+            hidden = tag if kind in HIDDEN and not tag["end"] else None
+        elif tag["end"] and kind == hidden["name"].lower():
+            hidden = None
+        if tag["endless"] is not None:
+            hidden = tag
+        at = tag.end()
+    if hidden:
+        message = f"{hidden[0][:10]} begins here what has no end"
+        raise error_at(page.extract.place_at(hidden.start()), message, HINT)
+    page.add_text(at, len(written))
+    page.end_table()
+    return page.extract
+
+
+class _Page:
+    """The part of a page that was read: what is extracted, and what is open."""
+
+    def __init__(self, extract: Extract) -> None:
+        self.extract = extract
+        self.rows: list[list[_Cell]] = []  # of the table that is open, the last row is, too
+        self.pieces: Pieces = []  # of the line or the cell that is open
+        self.cell, self.at = "", 0  # the kind of the cell that is open, and its offset
+        self.heading = ""  # the mark of the heading that is open
+        self.is_in_table = self.is_as_written = False
+
+    def add_text(self, start: int, end: int) -> None:
+        for word in WORD.finditer(self.extract.written, start, end):
+            text = unescape(word[0]) if word["sign"] else word[0]
+            if word["blank"] or text.isspace():
+                self._add_blank(text, word.start())
+            elif self.is_in_table and not self.cell and not self.heading:
+                place = self.extract.place_at(word.start())
+                raise error_at(place, "this is in a table, but in none of its cells", HINT)
+            else:
+                self.pieces.append((text.replace("|", "\\|") if self.cell else text, word.start()))
+
+    def _add_blank(self, blank: str, at: int) -> None:
+        if self.is_as_written and not self.cell:
+            *ended, blank = blank.split("\n")
+            if ended:
+                self._end_line()
+            self.pieces.append((blank, at))
+        elif self.pieces and self.pieces[-1][0] != " ":
+            self.pieces.append((" ", at))
+
+    def add_tag(self, kind: str, tag: re.Match[str]) -> None:
+        is_start = not tag["end"]
+        if kind in CELLS or kind in ROW_PARTS:
+            self._end_cell()
+            self.is_in_table = True
+            if kind in ROW_PARTS or not self.rows:
+                self.rows.append([])
+            if kind in CELLS and is_start:
+                self.cell, self.at = kind, tag.end()
+        elif kind == "table":
+            if self.cell and is_start:
+                place = self.extract.place_at(tag.start())
+                raise error_at(place, "this table is in a cell of another one", HINT)
+            self.end_table()
+            self.is_in_table = is_start
+        elif kind in SCRIPTS:
+            if self.pieces and is_start:
+                self.pieces.append((SCRIPTS[kind], tag.start()))
+        elif kind not in IN_LINE:
+            self._add_block(kind if is_start else "", tag.start())
+
+    def _add_block(self, kind: str, at: int) -> None:
+        """Begin another line; "" is the end of an element."""
+        if self.cell:
+            self._add_blank(" ", at)
+        else:
+            self._end_line()
+            self.heading = "## " if kind in HEADINGS else ""
+            self.is_as_written = kind == "pre"
+
+    def _end_line(self) -> None:
+        if any(not piece.isspace() for piece, _ in self.pieces):
+            for piece, at in [(self.heading, self.pieces[0][1]), *self.pieces]:
+                self.extract.add(piece, at)
+            self.extract.add("\n", self.pieces[-1][1])
+        self.pieces = []
+
+    def _end_cell(self) -> None:
+        if self.cell:
+            self.rows[-1].append(_Cell(self.at, self.cell == "th", self.pieces))
+            self.cell, self.pieces = "", []
+        else:  # a caption may be open
+            self._end_line()
+            self.heading = ""
+
+    def end_table(self) -> None:
+        """Write the rows of a table, without heads that only number its rows and columns."""
+        self._end_cell()
+        rows = [row for row in self.rows if row]
+        if any(not cell.is_head for row in rows for cell in row):
+            rows = [[cell.without_number() for cell in row] for row in rows]
+            rows = [row for row in rows if any(not cell.is_head or cell.pieces for cell in row)]
+            start = int(all(row[0].is_head and not row[0].pieces for row in rows))
+            rows = [row[start:] for row in rows]
+        for row in rows:
+            for cell in row:
+                self.extract.add("| " if cell is row[0] else " | ", cell.at)
+                for piece in cell.pieces:
+                    self.extract.add(*piece)
+            self.extract.add(" |\n", row[-1].at)
+        if rows:
+            self.extract.add("\n", rows[-1][-1].at)
+        self.rows = []
