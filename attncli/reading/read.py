@@ -70,12 +70,13 @@ def decoded(data: Iterator[bytes], name: str) -> Iterator[str]:
 
 
 def encoding_of(start: bytes) -> str:
-    """Return the encoding of a text, by its mark or by the zeros beside its first characters."""
+    """Return the encoding of a text, by its mark or by zeros in every second byte."""
     if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         return "utf-16"
-    if re.match(rb"(?:[\t-~]\0){2}", start):
-        return "utf-16-le"
-    return "utf-16-be" if re.match(rb"(?:\0[\t-~]){2}", start) else "utf-8-sig"
+    even, odd = start[::2].count(0), start[1::2].count(0)
+    if 4 * max(even, odd) <= len(start) or min(even, odd):
+        return "utf-8-sig"
+    return "utf-16-le" if odd else "utf-16-be"
 
 
 def _of_windows(error: UnicodeDecodeError, name: str) -> str:

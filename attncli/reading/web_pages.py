@@ -45,11 +45,8 @@ class _Cell(NamedTuple):
     is_head: bool
     pieces: Pieces
 
-    def without_number(self) -> _Cell:
-        """Return the cell; empty, if it is a head that only counts the rows or the columns."""
-        text = "".join(piece for piece, _ in self.pieces)
-        is_number = self.is_head and re.search(r"[^\s\d.−-]", text) is None
-        return self._replace(pieces=[]) if is_number else self
+    def is_number(self) -> bool:
+        return re.search(r"[^\s\d.−-]", "".join(piece for piece, _ in self.pieces)) is None
 
 
 def extract_of(written: str, name: str) -> Extract:
@@ -64,12 +61,13 @@ def extract_of(written: str, name: str) -> Extract:
         kind = (tag["name"] or "").lower()
         if hidden is None:
             page.add_text(at, tag.start())
-            page.add_tag(kind, tag)
-            hidden = tag if kind in HIDDEN and not tag["end"] else None
+            if kind in HIDDEN or tag["endless"] is not None:
+                page.add_blank(" ", tag.start())
+                hidden = None if tag["end"] else tag
+            elif kind:
+                page.add_tag(kind, tag)
         elif tag["end"] and kind == hidden["name"].lower():
             hidden = None
-        if tag["endless"] is not None:
-            hidden = tag
         at = tag.end()
     if hidden:
         message = f"{hidden[0][:10]} begins here what has no end"
@@ -94,16 +92,16 @@ class _Page:
         for word in WORD.finditer(self.extract.written, start, end):
             text = unescape(word[0]) if word["sign"] else word[0]
             if word["blank"] or text.isspace():
-                self._add_blank(text, word.start())
+                self.add_blank(text, word.start())
             elif self.is_in_table and not self.cell and not self.heading:
                 place = self.extract.place_at(word.start())
                 raise error_at(place, "this is in a table, but in none of its cells", HINT)
             else:
                 self.pieces.append((text.replace("|", "\\|") if self.cell else text, word.start()))
 
-    def _add_blank(self, blank: str, at: int) -> None:
+    def add_blank(self, blank: str, at: int) -> None:
         if self.is_as_written and not self.cell:
-            *ended, blank = blank.split("\n")
+            *ended, blank = re.split("\r\n?|\n", blank)
             if ended:
                 self._end_line()
             self.pieces.append((blank, at))
@@ -134,7 +132,7 @@ class _Page:
     def _add_block(self, kind: str, at: int) -> None:
         """Begin another line; "" is the end of an element."""
         if self.cell:
-            self._add_blank(" ", at)
+            self.add_blank(" ", at)
         else:
             self._end_line()
             self.heading = "## " if kind in HEADINGS else ""
@@ -160,10 +158,7 @@ class _Page:
         self._end_cell()
         rows = [row for row in self.rows if row]
         if any(not cell.is_head for row in rows for cell in row):
-            rows = [[cell.without_number() for cell in row] for row in rows]
-            rows = [row for row in rows if any(not cell.is_head or cell.pieces for cell in row)]
-            start = int(all(row[0].is_head and not row[0].pieces for row in rows))
-            rows = [row[start:] for row in rows]
+            rows = _without_numbering(self.extract, rows)
         for row in rows:
             for cell in row:
                 self.extract.add("| " if cell is row[0] else " | ", cell.at)
@@ -173,3 +168,20 @@ class _Page:
         if rows:
             self.extract.add("\n", rows[-1][-1].at)
         self.rows = []
+
+
+def _without_numbering(extract: Extract, rows: list[list[_Cell]]) -> list[list[_Cell]]:
+    """Return the rows of a table without the heads that only number its rows and columns.
+
+    Raises:
+        InputError: if all heads of columns are numbers; Markdown makes heads of a first row.
+    """
+    for row in rows:
+        if all(cell.is_head and cell.pieces and cell.is_number() for cell in row):
+            message = "these heads may be a row of numbers, or number the columns"
+            hint = "write words in them, or copy the table into a .txt, CSV or YAML file"
+            raise error_at(extract.place_at(row[0].at), message, hint)
+    rows = [[c._replace(pieces=[]) if c.is_head and c.is_number() else c for c in r] for r in rows]
+    rows = [row for row in rows if any(not cell.is_head or cell.pieces for cell in row)]
+    start = int(all(row[0].is_head and not row[0].pieces for row in rows))
+    return [row[start:] for row in rows]

@@ -266,27 +266,17 @@ def test_a_bad_sheet_costs_only_itself(case: dict[str, Any], attn: Attn, tmp_pat
 # ---- files of other programs
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "words"),
-    [
-        ("a.xls", b"x", "save it as .xlsx: in Excel by File, Save As, Excel Workbook"),
-        ("a.ods", b"x", "save it as .xlsx: in LibreOffice"),
-        ("a.numbers", b"x", "Export To, Excel"),
-        ("a.docx", b"PK", "this is a text document, not a file of answers"),
-        ("a", b"PK\x03\x04" + b"\0" * 40 + b"word/document.xml", "a text document"),
-        ("a.csv", b"%PDF-1.4\n\xff", "this is a PDF, not a file of answers"),
-        ("a.png", b"\x89PNG", "this is a picture"),
-    ],
-    ids=["xls", "ods", "numbers", "docx", "docx without a suffix", "pdf", "png"],
-)
+@cases("reading_answers", "programs")
 def test_files_of_other_programs_say_what_to_save(
-    name: str, data: bytes, words: str, attn: Attn, tmp_path: Path
+    name: str, data: str, words: str, attn: Attn, tmp_path: Path
 ) -> None:
     path = tmp_path / name
-    path.write_bytes(data)
-    result = attn("check", GOOD, path)
-    assert (result.status, len(result.err.splitlines())) == (2, 2)
-    assert words in result.err
+    path.write_bytes(data.encode("latin-1"))
+    for command in (["check", GOOD, path], ["compute", path]):
+        result = attn(*command)
+        assert (result.status, len(result.err.splitlines())) == (2, 2)
+        assert words in result.err
+        assert "\\x" not in result.err
 
 
 def test_an_answer_in_a_bare_file_of_numpy(attn: Attn, tmp_path: Path) -> None:

@@ -129,6 +129,21 @@ def npy(array: Any, **more: Any) -> bytes:
     return file.getvalue()
 
 
+def safetensors(**arrays: Any) -> bytes:
+    """Return a safetensors file of some arrays of numbers."""
+    about, data = {}, b""
+    for name, array in arrays.items():
+        kind = f"{array.dtype.kind.upper()}{8 * array.itemsize}".replace("B8", "BOOL")
+        ends = [len(data), len(data) + array.nbytes]
+        about[name] = {"dtype": kind, "shape": array.shape, "data_offsets": ends}
+        data += array.tobytes()
+    return with_length(json.dumps({"__metadata__": {"format": "pt"}} | about)) + data
+
+
+def with_length(header: str) -> bytes:
+    return len(header.encode()).to_bytes(8, "little") + header.encode()
+
+
 FORMS = {
     "yaml": Form(
         ".yaml",

@@ -15,7 +15,7 @@ import pytest
 import attncli
 from attncli.reading import arrays as numpy_files
 from tests.conftest import SAMPLES, Attn, cases, table
-from tests.reading.forms import npy, npz, plain, problem_in, refusal_of
+from tests.reading.forms import npy, npz, plain, problem_in, refusal_of, safetensors, with_length
 from tests.reading.test_zip_files import locked, with_heads_changed, zipped
 
 NOT_NUMPY = "the file is damaged, or no file of NumPy or safetensors"
@@ -82,6 +82,24 @@ def test_a_file_of_python_2_is_read_in_silence(tmp_path: Path) -> None:
     assert plain(problem_in(tmp_path, old, ".npy").X) == [[1, 0], [0, 1]]
 
 
+@pytest.mark.parametrize("suffix", [".safetensors", ""])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u1", "?"])
+def test_arrays_of_safetensors(dtype: str, suffix: str, tmp_path: Path) -> None:
+    x = np.array([[1, 0], [1, 1]], dtype)
+    problem = problem_in(tmp_path, safetensors(X=x, W_q=2 * UNIT, heads=np.array(1)), suffix)
+    assert plain(problem.X) == [[1, 0], [1, 1]]
+    assert plain(problem.W_q) == [[2, 0], [0, 2]]
+
+
+def test_bfloat16_is_the_upper_half_of_float32(tmp_path: Path) -> None:
+    numbers = np.array([[1.5, -2.0], [0.0, 2.0**-126]], "f4")
+    half = (numbers.view("u4") >> 16).astype("u2")
+    header = '{"X": {"dtype": "BF16", "shape": [2, 2], "data_offsets": [0, 8]}}'
+    problem = problem_in(tmp_path, with_length(header) + half.tobytes())
+    assert problem.X.dtype == np.float32
+    np.testing.assert_array_equal(problem.X, numbers)
+
+
 # What is refused.
 
 
@@ -98,6 +116,14 @@ def test_arrays_that_hold_no_problem_are_refused(row: dict[str, Any], tmp_path: 
     assert fault.place.file == f"f{suffix}"
     assert fault.message.startswith(row["said"])
     assert row.get("hint", "") in fault.hint
+
+
+@cases("reading_numpy", "safetensors")
+def test_claims_of_safetensors_that_are_not_true_are_refused(
+    header: str, said: str, tmp_path: Path
+) -> None:
+    message = str(refusal_of(tmp_path, with_length(header) + UNIT.tobytes(), ".safetensors"))
+    assert message.startswith(f"f.safetensors: {said}")
 
 
 def member(content: bytes, method: int = zipfile.ZIP_STORED) -> bytes:
@@ -117,6 +143,9 @@ DAMAGED = {
     "a zip file without its end": (npz(X=np.eye(9))[:-30], ".npz"),
     "the start of a zip file": (b"PK\x03\x04 and no more", ""),
     "the start of a zip file, as npy": (b"PK\x03\x04 and no more", ".npy"),
+    "the half of a header of safetensors": (safetensors(X=UNIT)[:50], ".safetensors"),
+    "a header without its length": (safetensors(X=UNIT)[8:], ".safetensors"),
+    "a header of any length": (b"\xff" * 8 + b"{}", ".safetensors"),
     "the start of an array": (b"\x93NUMPY", ""),
     "a member that is no array": (member(b"no array"), ".npz"),
     "the half of an array in it": (member(HEADER[:-9]), ".npz"),
