@@ -16,7 +16,7 @@ from attncli.core.mechanisms import trace
 from tests.conftest import SAMPLES, Attn, Result
 from tests.reading.damaged_files import odd_files
 
-FORMATS = ("yaml", "json", "csv", "npz")
+FORMATS = ("yaml", "json", "csv", "npz", "ipynb", "html")
 
 
 @pytest.mark.filterwarnings("ignore:.*:DeprecationWarning")

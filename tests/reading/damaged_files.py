@@ -15,6 +15,8 @@ import shlex
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from html import escape
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -100,19 +102,39 @@ def lost(data: bytes, rng: random.Random) -> bytes:
     return rng.choice((*ways, dropped, rng.randbytes(60)))
 
 
-def as_csv(values: Values) -> bytes:
-    lines = []
+def cells_of(values: Values) -> Iterator[tuple[str, list[list[str]]]]:
+    """Yield the name and the cells of each matrix, of which a head is one by itself."""
     for key, value in values.items():
         rows = value if isinstance(value, list) else [[value]]
         has_heads = np.ndim(np.array(rows, object)) == 3
         heads = {f"{key}[head {h}]": head for h, head in enumerate(rows, 1)} if has_heads else {}
         for name, matrix in (heads or {key: rows}).items():
             cells = [row if isinstance(row, list) else [row] for row in matrix]
-            lines += [str(name), *(",".join(map(str, row)) for row in cells)]
-    return "\n".join(lines).encode()
+            yield str(name), [[str(cell) for cell in row] for row in cells]
 
 
-def as_npz(values: Values) -> bytes:
+def as_csv(values: Values) -> bytes:
+    lines = ([name, *map(",".join, cells)] for name, cells in cells_of(values))
+    return "\n".join(chain.from_iterable(lines)).encode()
+
+
+def as_page(values: Values) -> bytes:
+    page = "<!DOCTYPE html>"
+    for name, cells in cells_of(values):
+        rows = (f"<tr><td>{'</td><td>'.join(map(escape, row))}</td></tr>\n" for row in cells)
+        page += f"<h2>{escape(name)}</h2>\n<table>{''.join(rows)}</table>\n"
+    return page.encode()
+
+
+def as_notebook(values: Values) -> bytes:
+    cells = []
+    for name, rows in cells_of(values):
+        lines = ",\n".join(f"  [{', '.join(row)}]" for row in rows)
+        cells.append({"source": f"{name} = np.array([\n{lines}])".splitlines(True)})
+    return json.dumps({"cells": cells, "nbformat": 4}, indent=1).encode()
+
+
+def as_npz(values: Values, write: Callable[..., bytes] = npz) -> bytes:
     arrays: dict[str, Any] = {}
     for key, value in values.items():
         try:
@@ -121,7 +143,7 @@ def as_npz(values: Values) -> bytes:
             array = np.array(str(value)[:99])
         if array.ndim < 32 and str(key).strip() and len(str(key)) < 200 and "\x1b" not in str(key):
             arrays[str(key).replace("/", "_")] = array
-    return npz(**arrays)
+    return write(**arrays)
 
 
 WRITERS: dict[str, Callable[[Values], bytes]] = {
@@ -129,6 +151,8 @@ WRITERS: dict[str, Callable[[Values], bytes]] = {
     "json": lambda values: json.dumps(values).encode(),
     "csv": as_csv,
     "npz": as_npz,
+    "ipynb": as_notebook,
+    "html": as_page,
 }
 
 
@@ -147,7 +171,9 @@ def odd_files(form: str) -> Iterator[dict[str, Any]]:
         rng, values, write = random.Random(f"{name} {form}"), right_answers(trace, 3), WRITERS[form]
         if form == "npz":
             values = {step.name: step.value.tolist() for step in trace}
-        own = b"".join(FORMATS[form].traces([trace], Selection(only=("sum*", "weights*"))))
+        own = write(values)
+        if form in ("yaml", "json", "csv", "npz"):
+            own = b"".join(FORMATS[form].traces([trace], Selection(only=("sum*", "weights*"))))
         file = {"sample": name, "damaged": []}
         for data in (write(values), own):
             word = rng.choice([*READABLE]) if form != "npz" else "as it was"

@@ -20,7 +20,7 @@ import attncli
 from attncli.core.errors import InputError
 from tests.conftest import DATA, SAMPLE_FILES, SAMPLES, in_process, made_files, table
 from tests.reading.damaged_files import Call, drawn_call
-from tests.reading.forms import is_harmless, npy, npz
+from tests.reading.forms import is_harmless, npy, npz, safetensors
 
 SOON = 5.0
 """Seconds of processor time; one file takes a hundredth of them, but a processor may be slow."""
@@ -98,13 +98,15 @@ SEEDS = [
     npz(X=np.eye(2), weights=np.eye(2), options='{"title": "T", "inputs": ["X"], "options": {}}'),
     npz(X=np.eye(2), tokens=np.array([b"\xff", b"a"])),
     npy(np.ones((2, 2), "f4")),
+    safetensors(X=np.eye(2), W_q=np.ones((2, 2), "f4")),
+    *(row["text"].encode() for row in table("notebooks_and_pages", "means")),
     b'{"X": [[1, 2], [3, 4]], "mask": "causal"}\n{"X": [[0.50]], "tokens": ["a"]}\n',
     b"title,T\ntokens,a,b\nX[1]\n1,2\nX[2]\n3,4\nsteps\nQ\n,f\n1,2\n---\nX\n1\n",
     "sep=;\r\n;f1;f2\r\nI;1,5;2\r\nam;1;0,5\r\n".encode("utf-16"),
     b"X: &a [[1, 2], [3, 4]]\nW_q: *a\n---\nX: |\n  1 2\n  3 4\nheads: 2\n",
 ]
 PIECES = [piece.encode("latin-1") for piece in table("made_up", "pieces")]
-SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".csv", ".tsv", ".npz", ".npy", ".txt", "")
+SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".csv", ".tsv", ".npz", ".npy", ".txt", "", ".html")
 
 
 @st.composite

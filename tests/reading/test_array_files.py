@@ -96,8 +96,7 @@ def test_bfloat16_is_the_upper_half_of_float32(tmp_path: Path) -> None:
     half = (numbers.view("u4") >> 16).astype("u2")
     header = '{"X": {"dtype": "BF16", "shape": [2, 2], "data_offsets": [0, 8]}}'
     problem = problem_in(tmp_path, with_length(header) + half.tobytes())
-    assert problem.X.dtype == np.float32
-    np.testing.assert_array_equal(problem.X, numbers)
+    np.testing.assert_array_equal(problem.X, numbers, strict=True)
 
 
 # What is refused.

@@ -94,7 +94,7 @@ def judged_as_read(
                 names if len(names) > 1 else [*filter(None, one.fitting)] or one.meant
             )
             skipped += [(word, f"may mean {which}; {answers.WHICH_STEP}") for word in one.rests]
-        elif step != one.meant[0]:
+        elif one.meant[:1] != (step,):
             said.append(f"{one.base} is read as {step}.")
     if skipped:
         try:
