@@ -10,6 +10,7 @@ import re
 from html import unescape
 from typing import NamedTuple, TypeAlias
 
+from attncli.core.errors import InputError
 from attncli.core.text.strings import regex
 from attncli.reading.document import error_at
 from attncli.reading.extracts import Extract
@@ -33,6 +34,8 @@ IN_LINE = (
 """Elements within a line. Any other tag ends the line, or is a blank in a cell."""
 
 SCRIPTS = {"sub": "_", "sup": "^"}
+END_OF_SCRIPT = "", 0
+"""A piece of nothing, after which a letter or a digit needs a blank: 10⁻¹0 is not 10⁻¹⁰."""
 
 HINT = "save the page anew, or copy its table into a .txt, CSV or YAML file"
 
@@ -73,7 +76,7 @@ def extract_of(written: str, name: str) -> Extract:
         message = f"{hidden[0][:10]} begins here what has no end"
         raise error_at(page.extract.place_at(hidden.start()), message, HINT)
     page.add_text(at, len(written))
-    page.end_table()
+    page.end()
     return page.extract
 
 
@@ -87,24 +90,31 @@ class _Page:
         self.cell, self.at = "", 0  # the kind of the cell that is open, and its offset
         self.heading = ""  # the mark of the heading that is open
         self.is_in_table = self.is_as_written = False
+        self.table_at = 0
 
     def add_text(self, start: int, end: int) -> None:
         for word in WORD.finditer(self.extract.written, start, end):
-            text = unescape(word[0]) if word["sign"] else word[0]
+            text, at = unescape(word[0]) if word["sign"] else word[0], word.start()
             if word["blank"] or text.isspace():
-                self.add_blank(text, word.start())
-            elif self.is_in_table and not self.cell and not self.heading:
-                place = self.extract.place_at(word.start())
-                raise error_at(place, "this is in a table, but in none of its cells", HINT)
-            else:
-                self.pieces.append((text.replace("|", "\\|") if self.cell else text, word.start()))
+                self.add_blank(text, at)
+                continue
+            if self.is_in_table and not self.cell and not self.heading:
+                raise self._error("this is in a table, but in none of its cells", at)
+            if self.cell and re.search("<[/a-zA-Z]", text):
+                raise self._error("a tag in this cell is damaged", at)
+            if self.pieces[-1:] == [END_OF_SCRIPT] and text[0].isalnum():
+                self.add_blank(" ", at)
+            self.pieces.append((text.replace("|", "\\|") if self.cell else text, at))
+
+    def _error(self, message: str, at: int) -> InputError:
+        return error_at(self.extract.place_at(at), message, HINT)
 
     def add_blank(self, blank: str, at: int) -> None:
         if self.is_as_written and not self.cell:
             *ended, blank = re.split("\r\n?|\n", blank)
             if ended:
                 self._end_line()
-            self.pieces.append((blank, at))
+            self.pieces += [(blank, at)] if blank else []
         elif self.pieces and self.pieces[-1][0] != " ":
             self.pieces.append((" ", at))
 
@@ -119,13 +129,12 @@ class _Page:
                 self.cell, self.at = kind, tag.end()
         elif kind == "table":
             if self.cell and is_start:
-                place = self.extract.place_at(tag.start())
-                raise error_at(place, "this table is in a cell of another one", HINT)
-            self.end_table()
-            self.is_in_table = is_start
+                raise self._error("this table is in a cell of another one", tag.start())
+            self._end_table()
+            self.is_in_table, self.table_at = is_start, tag.start()
         elif kind in SCRIPTS:
-            if self.pieces and is_start:
-                self.pieces.append((SCRIPTS[kind], tag.start()))
+            if self.pieces:
+                self.pieces.append((SCRIPTS[kind], tag.start()) if is_start else END_OF_SCRIPT)
         elif kind not in IN_LINE:
             self._add_block(kind if is_start else "", tag.start())
 
@@ -153,7 +162,12 @@ class _Page:
             self._end_line()
             self.heading = ""
 
-    def end_table(self) -> None:
+    def end(self) -> None:
+        if self.is_in_table:
+            raise self._error("this table has no end", self.table_at)
+        self._end_line()
+
+    def _end_table(self) -> None:
         """Write the rows of a table, without heads that only number its rows and columns."""
         self._end_cell()
         rows = [row for row in self.rows if row]

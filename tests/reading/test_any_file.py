@@ -91,7 +91,7 @@ def test_a_changed_file_is_worked_or_refused(examples: int, tmp_path: Path) -> N
 
 # What is nearly one of the samples, what was not written to its end, and any bytes.
 
-SEEDS = [
+SEEDS: list[bytes] = [
     *(path.read_bytes() for path in SAMPLE_FILES),
     *(path.read_bytes() for path in sorted((DATA / "errors").iterdir())),
     npz(X=np.eye(2), tokens=np.array(["a", "b"]), score="dot"),
