@@ -184,8 +184,8 @@ LIKE_DIGITS = frozenset("lIOo")
 NO_LABELS = ("true", "false", "nan", "null", "n/a", "idk")
 """Words that programs and people write in the place of a number."""
 HEADING = regex(
-    r"[#*`$\s]*+(?:(?:step|part|schritt|teil|étape|paso|passo)\s*+\d{1,2}\s*[.:)–-]\s*"
-    r"|\d{1,2}\s*[.:)]\s*(?=[^\W\d])|[a-z]\)(?:\s+|\Z))?(.*?)(?:(?<!\s)\s++\([^()]*\))?",
+    r"[#*`$\s]*+(?:(?:step|part|table|figure|schritt|teil|étape|paso|passo)\s*+\d{1,2}\s*[.:)–-]\s*"
+    r"|\d{1,2}\s*[.:)]\s*(?=[^\W\d])|\(?[a-z]\)(?:\s+|\Z))?(.*?)(?:(?<!\s)\s++\([^()]*\))?",
     re.IGNORECASE,
 )
 """A name with the signs of a heading around it, its number before it or a remark after it."""

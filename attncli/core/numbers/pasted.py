@@ -74,6 +74,12 @@ R_CALL = regex(r"\s*(matrix|[rc]bind|c)\s*\((.*)\)[\s;]*", re.DOTALL)
 R_VECTOR = regex(r"\bc\s*\(((?:[^()]|\([^()]*\))*+)\)")
 R_SIZES = ("nrow", "ncol", "byrow")
 """The arguments of matrix(c(1, 2, 3, 4), nrow = 2, byrow = TRUE), in their order."""
+LABELLED_LIST = regex(
+    r"^([ \t]*[^\s\[\]:][^\[\]:\n]*:[ \t]*)\[([^\[\]\n]*)\](?=[ \t\r,;]*$)", re.MULTILINE
+)
+"""A row in brackets behind a label and a colon."""
+MAX_LISTS = 8
+"""Maximum number of lists inside each other; those of a matrix of too many axes are counted."""
 ELLIPSIS = r"\.\.\.|[…⋯⋮⋱]|\\[cvdl]?dots"
 SEVERAL_MATRICES = "the text holds several matrices; write each under its own key"
 TYPST = regex(r"\s*mat\(([^()\[\]]*;[^()\[\]]*)\)[\s;,.$]*")
@@ -108,7 +114,7 @@ def grid_of(text: str) -> LabelledGrid:
 
 def _grid(text: str) -> LabelledGrid:
     """Return the numbers of a text that is no call, without a name before it."""
-    text = _without_r_signs(text)
+    text = LABELLED_LIST.sub(lambda row: f"{row[1]} {row[2]} ", _without_r_signs(text))
     if "\\" in text:
         if "\\\\" in text or "&" in text or "\\begin" in text:
             return _of_cells(matrix_rows(text))
@@ -118,6 +124,8 @@ def _grid(text: str) -> LabelledGrid:
     if "|" in text:
         return _of_table(lines)
     rows = [_cells(line, "\t") for line in lines] if "\t" in text else []
+    while rows and all(len(row) > 1 and not row[0][1] for row in rows):  # tabs before all rows
+        rows = [row[1:] for row in rows]
     grid = _of_cells(rows) if _is_spreadsheet(rows) else _of_words(lines)
     return replace(grid, lead=lead) if lead else grid
 
@@ -250,6 +258,8 @@ def _lead(lists: str) -> tuple[int, ...]:
         if not counts:
             raise NumberError("a ] has no [ before it")
         sizes[len(counts) - 1] = sizes[len(counts) - 1] | {count}
+    if len(sizes) > MAX_LISTS:
+        raise NumberError(f"more than {MAX_LISTS} lists are inside each other")
     if len(sizes) < 3:
         return ()
     if any(len(size) > 1 for size in sizes):
