@@ -25,9 +25,10 @@ from attncli.reading.files import (
     is_folder,
     is_hidden,
     leads_outside,
+    open_file,
 )
 from attncli.reading.programs import BY_SUFFIX, PAGE_SUFFIXES
-from attncli.reading.read import STDIN, WORKSHEET_SUFFIXES, read
+from attncli.reading.read import MARKS, STDIN, WORKSHEET_SUFFIXES, read
 
 READ = (*PROBLEM_SUFFIXES, ".txt", ".ipynb", ".safetensors", *PAGE_SUFFIXES)
 """Suffixes of files of answers."""
@@ -159,9 +160,15 @@ def _kind(path: str, folder: str) -> FileKind:
 
 
 def _has_answers(worksheet: Path) -> bool:
-    from attncli.reading.worksheets import has_answers  # it is slow to import
+    """Return True if a file, in any encoding, has marked answers or matrices under names."""
+    from attncli.reading.text_documents import names_steps  # it is slow to import
 
-    return has_answers(worksheet)
+    try:
+        with open_file(worksheet) as file:
+            data = file.read().replace(b"\0", b"")
+    except InputError:
+        return True  # the reader of the file says why it cannot be read
+    return any(mark in data for mark in MARKS) or names_steps(data.decode(errors="replace"))
 
 
 def read_answer_file(

@@ -60,7 +60,7 @@ class CsvText(Table):
 
     def __init__(self, text: str, name: str) -> None:
         self.text, self.name = text, name
-        self.delimiter, skipped = _delimiter(text)
+        self.delimiter, skipped = delimiter_of(text)
         pairs = self._lines_of_words() if self.delimiter == " " else self._lines_of_cells()
         has_escapes = "'" in text
         self.rows = []
@@ -303,7 +303,7 @@ def _is_comment(row: CsvRow, in_block: bool) -> bool:
     return all(map(is_word, row.cells))
 
 
-def _delimiter(text: str) -> tuple[str, int]:
+def delimiter_of(text: str) -> tuple[str, int]:
     """Return the sign between cells, and the number of lines to skip (Excel's `sep=;`)."""
     declared = re.match(r'"?sep=([^"\r\n])"?[\r\n]', text + "\n", re.IGNORECASE)
     if declared:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -64,6 +65,8 @@ MAX_LEVELS = 64
 
 MAX_KEYS = 10_000
 """Maximum number of keys of a mapping, such as the cells that are answered. Chosen."""
+
+YAML_SUFFIXES = (".yaml", ".yml", ".json", ".jsonl")
 
 NULL_WORDS = ("~", "null", "Null", "NULL")
 
@@ -151,6 +154,9 @@ class Document(Record):
     open_keys: tuple[OpenKey, ...] = ()  # the keys without a value, or with null
 
 
+MAX_SHOWN_LINES = 6
+"""Maximum number of lines, or of runs of them, that a note names."""
+
 PAUSE = Document("", Path(), {}, nowhere)
 """Stands between two documents of a pipe that holds no more for now."""
 
@@ -158,6 +164,18 @@ PAUSE = Document("", Path(), {}, nowhere)
 def unread(error: InputError, name: str, folder: Path) -> Document:
     """Return a document that holds nothing but why it could not be read."""
     return Document(name, folder, {}, lambda _: Place(name), error=error)
+
+
+def note_unread(name: str, lines: Sequence[int]) -> None:
+    """Warn that lines of a text are not read, as notes on how a file is read are given."""
+    starts = [line for line in lines if line - 1 not in lines]
+    ends = [line for line in lines if line + 1 not in lines]
+    parts = [str(a) if a == b else f"{a}-{b}" for a, b in zip(starts, ends, strict=True)]
+    more = ", …" if len(parts) > MAX_SHOWN_LINES else ""
+    words = "line" if len(lines) == 1 else "lines"
+    are = "is" if len(lines) == 1 else "are"
+    said = f"{visible(name)}: {words} {', '.join(parts[:MAX_SHOWN_LINES])}{more} {are} not read"
+    warnings.warn(said, UnicodeWarning, stacklevel=2)
 
 
 def error_at(place: Place, message: str, hint: str = "") -> InputError:

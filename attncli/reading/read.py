@@ -17,7 +17,15 @@ from attncli.core.errors import KeyPath, Place, fail, located
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import regex, visible
 from attncli.reading import yaml_documents
-from attncli.reading.document import PAUSE, Document, FileName, KnownClass, Options, error_at
+from attncli.reading.document import (
+    PAUSE,
+    YAML_SUFFIXES,
+    Document,
+    FileName,
+    KnownClass,
+    Options,
+    error_at,
+)
 from attncli.reading.files import BYTES_AT_ONCE, blocks, open_file
 from attncli.reading.programs import (
     MARKDOWN_SUFFIXES,
@@ -112,7 +120,6 @@ AS_TEXT = "write its numbers into a .txt, CSV or YAML file"
 
 UNSEEN = dict.fromkeys((0x200B, 0x2060, 0xFEFF))  # without a width or a meaning: left out
 
-YAML_SUFFIXES = (".yaml", ".yml", ".json", ".jsonl")
 CSV_SUFFIXES = (".csv", ".tsv")
 TABLE_SUFFIXES = (*CSV_SUFFIXES, *WORKBOOK_SUFFIXES)
 WORKSHEET_SUFFIXES = (*MARKDOWN_SUFFIXES, ".tex")
@@ -120,6 +127,12 @@ WORKSHEET_SUFFIXES = (*MARKDOWN_SUFFIXES, ".tex")
 
 TSV = regex(r"[^\s:]+\t(?!\s*:)")
 """How TSV begins, and YAML does not: a first word, which is no key of YAML, and a tab."""
+KEY_LINE = regex(
+    r"^(\"[^\"]*\"|'[^']*'|[^\s,;\"'#](\[[^]\n\r]*\]|[^[,;\n\r])*):(\s|$)", re.MULTILINE
+)
+"""A key of YAML at the beginning of a line."""
+MARKS = b"<!-- answer: ", rb"\attnanswer{"
+"""Marks of answers in the bytes of a worksheet."""
 
 
 class _Bytes(NamedTuple):
@@ -321,13 +334,13 @@ def _of_texts(texts: Iterator[str], start: bytes, reading: _Reading) -> Iterator
 def _of_titled(texts: Iterator[str], start: bytes, reading: _Reading) -> Iterator[Document]:
     """Yield the documents of a text without the name of a student or a title above it."""
     place, suffix = Place(reading.name), reading.suffix
-    if reading.of_class is not None and suffix in (*WORKSHEET_SUFFIXES, ".txt", ""):
+    if reading.of_class is not None and (
+        suffix in WORKSHEET_SUFFIXES or any(mark in start for mark in MARKS)
+    ):
         from attncli.reading import worksheets
 
-        if suffix in WORKSHEET_SUFFIXES or worksheets.is_plain_text(start):
-            text = whole(texts)
-            yield from worksheets.submissions_in(text, reading.name, reading.folder, suffix)
-            return
+        yield from worksheets.submissions_in(whole(texts), reading.name, reading.folder, suffix)
+        return
     documents = _of_text(texts, reading)
     first = next((one for one in documents if one is not PAUSE), None)
     if first is None and reading.of_class is None:
@@ -363,7 +376,8 @@ def _of_text(texts: Iterator[str], reading: _Reading) -> Iterator[Document]:
         return
     for part in yaml_documents.chunks(parts, reading.name):
         if part.text:
-            yield from yaml_documents.documents(part, reading.folder)
+            are_answers = reading.of_class is not None
+            yield from yaml_documents.documents(part, reading.folder, are_answers)
         elif reading.pauses:
             yield PAUSE
 
@@ -381,11 +395,13 @@ def cut_text(texts: Iterator[str], suffix: str) -> tuple[Iterator[str], bool]:
             break
     if not above.strip():
         return iter(()), False
-    first, is_yaml = [above], suffix in YAML_SUFFIXES or _looks_like_yaml(above)
-    if not is_yaml and (second := next(filter(None, parts), None)):
-        is_yaml = LINE_OF_JSON.match(second) is not None  # the first line is no JSON
+    first = [above]
+    if suffix in YAML_SUFFIXES or not _is_csv(above, may_be_more=True):
+        return chain(first, parts), True
+    if second := next(filter(None, parts), None):
         first.append(second)
-    return chain(first, parts), is_yaml
+    is_csv = _is_csv("".join(first)) and not LINE_OF_JSON.match(second or "")
+    return chain(first, parts), not is_csv
 
 
 def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:
@@ -453,19 +469,26 @@ def renamed(document: Document, old: str, new: str) -> Document:
     return replace(document, values=values, labels=labels, locate=locate, bare=False)
 
 
-def _looks_like_yaml(text: str) -> bool:
-    # A line that starts with # may be a comment of YAML, or a token such as ##ing.
+def _is_csv(text: str, may_be_more: bool = False) -> bool:
+    """Return True for cells with delimiters between them, without keys of YAML or signs of a text.
+
+    With `may_be_more`, the delimiters may be in what comes after the text. A line that starts with
+    # may be a comment of YAML, or a token such as ##ing.
+    """
     content = re.sub(r"\A(\s*#.*(\n|\Z))+", "", text).lstrip()
     if content.startswith(("{", "[", "%", "- ", "```", "~~~")) or text.startswith("---\n"):
-        return True
-    if TSV.match(content):  # what follows may be a sentence with a colon
         return False
-    key = r"^(\"[^\"]*\"|'[^']*'|[^\s,;\"'#](\[[^]\n\r]*\]|[^[,;\n\r])*):(\s|$)"
-    if re.search(key, text, re.MULTILINE) is not None:
+    if TSV.match(content):  # what follows may be a sentence with a colon
         return True
-    from attncli.reading.assignments import is_assigned  # which most files do not need
+    if KEY_LINE.search(text) or re.search(r"\[\s*\[|\\begin", content):
+        return False
+    from attncli.reading.text_documents import SIGNS, WRAPPED  # which most files do not need
 
-    return is_assigned(content)
+    if SIGNS.search(content) or WRAPPED.match(content):
+        return False
+    from attncli.reading.csv_blocks import delimiter_of
+
+    return may_be_more or delimiter_of(text)[0] != " "
 
 
 READERS: Sequence[tuple[Sign, Reader]] = (

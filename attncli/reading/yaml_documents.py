@@ -22,7 +22,7 @@ from attncli.reading import document
 from attncli.reading.document import Chunk, Document, Raw, error_at, unread
 
 if TYPE_CHECKING:
-    from attncli.reading.assignments import Assignments
+    from attncli.reading.text_documents import TextDocument
 
 MAX_LISTS = 63
 """Maximum number of lists inside each other in JSON; the YAML reader refuses deeper ones."""
@@ -167,7 +167,7 @@ def _form_of(line: str) -> str:
     return "json" if word[0] in "{[" and not WITHOUT_COMMAS.match(word) else "yaml"
 
 
-def documents(chunk: Chunk, folder: Path) -> Iterator[Document]:
+def documents(chunk: Chunk, folder: Path, are_answers: bool = False) -> Iterator[Document]:
     """Yield each document; one that cannot be read holds its error, and ends the text."""
     text = chunk.text
     if text.lstrip()[:1] in ("{", "[") and not WITHOUT_COMMAS.match(text):
@@ -179,7 +179,7 @@ def documents(chunk: Chunk, folder: Path) -> Iterator[Document]:
             if at == len(text):
                 return
             text = document.blanked(text, at)
-    yield from _of_yaml(chunk, text, folder)
+    yield from _of_yaml(chunk, text, folder, are_answers)
 
 
 def _json_values(text: str) -> tuple[list[tuple[Raw, int, int]], int]:
@@ -228,7 +228,9 @@ def _as_text(value: Any, depth: int = 0) -> Raw:
     return value  # text, or a mapping whose values are text already
 
 
-def _of_yaml(chunk: Chunk, written: str, folder: Path) -> Iterator[Document]:
+def _of_yaml(
+    chunk: Chunk, written: str, folder: Path, are_answers: bool = False
+) -> Iterator[Document]:
     """Yield the documents of YAML; rows that are not indented as YAML requires are indented."""
     from attncli.reading import yaml_values
 
@@ -238,14 +240,17 @@ def _of_yaml(chunk: Chunk, written: str, folder: Path) -> Iterator[Document]:
     part = replace(chunk, text=text, original=chunk.original or written)
     values, error = yaml_values.documents_until(part)
     is_text = ";" in text and not any(isinstance(raw, dict) for raw in values)
-    if error is not None or is_text or any(isinstance(raw, str) for raw in values):
-        from attncli.reading.assignments import assignments_in, unwrapped
+    is_text = is_text or any(isinstance(raw, str) or _has_headings(raw) for raw in values)
+    if error is not None or is_text:
+        from attncli.reading.text_documents import text_document, unwrapped
 
         if (inside := unwrapped(chunk)) is not None:
-            yield from documents(inside, folder)
+            yield from documents(inside, folder, are_answers)
             return
-        if (lines := assignments_in(replace(chunk, text=written))) is not None:
-            yield from _of_assignments(lines, folder)
+        if (found := text_document(replace(chunk, text=written), are_answers)) is not None:
+            if found.unread and not are_answers:
+                document.note_unread(chunk.name, found.unread)
+            yield from _of_text(found, folder)
             return
     if error is not None:
         part = replace(part, text=yaml_values.indented(text))
@@ -260,21 +265,32 @@ def _of_yaml(chunk: Chunk, written: str, folder: Path) -> Iterator[Document]:
         yield unread(explained(error, part), chunk.name, folder)
 
 
-def _of_assignments(lines: Assignments, folder: Path) -> Iterator[Document]:
-    """Yield the document of lines that set names, together with the keys that are beside them."""
-    chunk = lines.chunk
-    by_lines = Document(chunk.name, folder, lines.values, lines.locate)
-    beside = [*_of_yaml(replace(chunk, text=lines.rest), lines.rest, folder)]
-    for one in beside or [replace(by_lines, values={})]:
+def _has_headings(raw: Raw) -> bool:
+    """Return True for a mapping with a key of several words, or an open key before another one."""
+    if not isinstance(raw, dict):
+        return False
+    are_open = [isinstance(value, document.Blank) for value in raw.values()]
+    return any(are_open[:-1]) or any(re.search(r"\S\s", key) for key in raw)
+
+
+def _of_text(text: TextDocument, folder: Path) -> Iterator[Document]:
+    """Yield the document of a text, together with the keys of YAML that are beside its matrices."""
+    chunk = text.chunk
+    by_text = Document(chunk.name, folder, text.values, text.locate)
+    beside = [*_of_yaml(replace(chunk, text=text.rest), text.rest, folder)]
+    for one in beside or [replace(by_text, values={})]:
 
         def locate(path: KeyPath, one: Document = one) -> Place:
-            return (by_lines if path and path[0] in lines.values else one).locate(path)
+            return (by_text if path and path[0] in text.values else one).locate(path)
 
         error = one.error
-        for key in one.values.keys() & lines.values.keys():
-            said = document.twice(key, by_lines.locate((key,)).line)
+        for key in one.values.keys() & text.values.keys():
+            said = document.twice(key, by_text.locate((key,)).line)
             error = error_at(one.locate((key,)), said, "keep one of them")
-        yield replace(one, values={**one.values, **lines.values}, locate=locate, error=error)
+        values = {**one.values, **text.values}
+        in_order = sorted(values, key=lambda key: locate((key,)).line)
+        values = {key: values[key] for key in in_order}
+        yield replace(one, values=values, locate=locate, error=error)
 
 
 class _Places:

@@ -338,7 +338,6 @@ def _in_block(text: str, event: Any, rest: list[Any]) -> int | None:
 
     start, end = event.start_mark.index, event.end_mark.index
     literal = event.style in ("|", ">")
-    row, column = (0, *rest) if len(rest) == 1 and not literal else (*rest, 0)[:2]
     try:
         if literal:  # its rows are below the sign, and comments may come after them
             start += len(yaml_lines(text[start:end])[0]) + 1
@@ -347,6 +346,6 @@ def _in_block(text: str, event: Any, rest: list[Any]) -> int | None:
             end = start + ends[len([*filter(str.strip, event.value.splitlines())]) - 1]
         elif event.style:  # in quotes
             start, end = start + 1, end - 1
-        return int(start + grid_of(text[start:end]).rows[row][column][0])
+        return start + grid_of(text[start:end]).offset(rest)
     except (NumberError, IndexError):  # such as an ambiguous comma: a fault of the whole block
         return None

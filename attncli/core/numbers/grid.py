@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from itertools import pairwise
-from typing import TypeAlias
+from math import prod
+from typing import Any, TypeAlias
 
 from attncli.core.numbers.parser import MAX_DEPTH, NumberError
 from attncli.core.numbers.written import ABOUT, BLANK_CELLS, value_of
@@ -183,18 +184,44 @@ LIKE_DIGITS = frozenset("lIOo")
 NO_LABELS = ("true", "false", "nan", "null", "n/a", "idk")
 """Words that programs and people write in the place of a number."""
 HEADING = regex(
-    r"[#*`$\s]*+(?:(?:step|part|schritt|teil|étape|paso|passo)\s*+\d{1,2}\s*[.:)–-]\s*"
-    r"|\d{1,2}\s*[.:)]\s*(?=[^\W\d])|[a-z]\)(?:\s+|\Z))?(.*?)(?:(?<!\s)\s++\([^()]*\))?",
+    r"[#*`$\s]*+(?:(?:step|part|table|figure|schritt|teil|étape|paso|passo)\s*+\d{1,2}\s*[.:)–-]\s*"
+    r"|\d{1,2}\s*[.:)]\s*(?=[^\W\d])|\(?[a-z]\)(?:\s+|\Z))?(.*?)(?:(?<!\s)\s++\([^()]*\))?",
     re.IGNORECASE,
 )
 """A name with the signs of a heading around it, its number before it or a remark after it."""
 
 
 class LabelledGrid(Record):
-    """The numbers of a table, and the labels beside them."""
+    """The numbers of a table, and the labels beside them.
+
+    Of a table of three or four axes, `rows` has the rows of all its matrices, and `lead` the sizes
+    of the axes before those of a matrix.
+    """
 
     rows: list[Words]
     labels: Labels = (None, None)
+    lead: tuple[int, ...] = ()
+
+    def words(self) -> list[Any]:
+        """Return the numbers as nested lists."""
+        items: list[Any] = [[word for _, word in row] for row in self.rows]
+        height = len(items) // prod(self.lead)
+        for size in (height, *self.lead[:0:-1]) if self.lead else ():
+            items = [items[at : at + size] for at in range(0, len(items), size)]
+        return items
+
+    def offset(self, place: Sequence[int]) -> int:
+        """Return where the number at a place begins, or its row; raise IndexError for no such one.
+
+        Of a matrix of one row, a place may be that of the column alone.
+        """
+        sizes = (*self.lead, len(self.rows) // prod(self.lead))
+        place = (0, *place) if len(self.rows) == len(place) == 1 else place
+        *rows, column = (*place, *[0] * len(sizes), 0)[: len(sizes) + 1]
+        number = 0
+        for index, size in zip(rows, sizes, strict=True):
+            number = number * size + index
+        return self.rows[number][column][0]
 
 
 class Edges(Record):

@@ -158,9 +158,9 @@ def _without_truths(raw: Any) -> Any:
     return written.TRUTHS.get(str(raw), raw) if isinstance(raw, bool | str) else raw
 
 
-def block_rows(text: str, path: KeyPath) -> list[list[str]]:
-    """Return the numbers of a text block, row by row."""
-    return [[word for _, word in row] for row in grid_in(text, path).rows]
+def block_rows(text: str, path: KeyPath) -> list[Any]:
+    """Return the numbers of a text block as nested lists."""
+    return grid_in(text, path).words()
 
 
 def grid_in(text: str, path: KeyPath) -> LabelledGrid:
@@ -300,7 +300,7 @@ def labelled_texts(raw: Any, path: KeyPath, ragged: bool) -> tuple[Array, Labels
         raw = as_raw(raw, path)
     else:
         grid = grid_in(block, path)
-        raw, labels = [[word for _, word in row] for row in grid.rows], grid.labels
+        raw, labels = grid.words(), grid.labels
     if hasattr(raw, "dtype"):
         raw = np.atleast_1d(raw)
         if raw.dtype.kind not in "fiu":

@@ -37,15 +37,18 @@ MAKER = r"(?:\w+\.)*+(?i:(?:as_?|nd)?array|\w*tensor|mat(?:rix)?|constant|parame
 """The start of a call that makes a matrix of its numbers as they are."""
 PRINTED = (
     r"\s*+(?:Parameter containing:\s*+)?"
-    rf"(?:{MAKER}\s*+)?"
-    r"(\[.*\])(?:\s*+,\s*+\w++=(?:[\w.':<>]++|\([\d, ]*+\)))*+[\s,]*+\)?[\s;,.]*+"
+    rf"(?:{MAKER}\s*+)*+"
+    r"(\[.*\])(?:\s*+,\s*+\w++=(?:[\w.':<>]++|\([\d, ]*+\))|[\s,]*+\))*+[\s;,.>]*+"
 )
 """A matrix in brackets, as it is or as a program prints it; no call that changes its numbers."""
+FACTORS = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)"
 FILLED = regex(
-    r"\s*+((?:np|numpy|torch|jnp)\.)?(?:(eye|identity)|(zeros)|ones)"
-    r"\(\s*+(?:[(\[]\s*+)?(\d{1,3})(?:\s*+,\s*+(\d{1,3}))?[\s,]*+(?:[)\]]\s*+)?\)[\s;]*+"
+    rf"\s*+(?:(?P<factor>{FACTORS})\s*\*\s*)?(?P<module>(?:np|numpy|torch|jnp)\.)?"
+    r"(?:(?P<half>tri[lu])\(\s*(?:\w+\.)?)?(?:(?P<unit>eye|identity)|(?P<zero>zeros)|ones)"
+    r"\(\s*+(?:[(\[]\s*+)?(?P<first>\d{1,3})(?:\s*+,\s*+(?P<second>\d{1,3}))?[\s,]*+"
+    rf"(?:[)\]]\s*+)?\)(?(half)\s*\))(?:\s*\*\s*(?P<times>{FACTORS}))?[\s;]*+"
 )
-"""A call for a matrix of zeros, of ones, or with ones on its diagonal, and its sizes."""
+"""A call for a matrix of zeros, of ones, or with ones on its diagonal, its sizes and a factor."""
 FACTOR = regex(r"\s*1\.0+(e[-+]\d{2,3})[ \t]*\*[ \t\r]*(?=\n)")
 """The line `1.0e+03 *`, which MATLAB prints above the numbers of which it is a factor."""
 CODE = (
@@ -71,8 +74,16 @@ R_CALL = regex(r"\s*(matrix|[rc]bind|c)\s*\((.*)\)[\s;]*", re.DOTALL)
 R_VECTOR = regex(r"\bc\s*\(((?:[^()]|\([^()]*\))*+)\)")
 R_SIZES = ("nrow", "ncol", "byrow")
 """The arguments of matrix(c(1, 2, 3, 4), nrow = 2, byrow = TRUE), in their order."""
+LABELLED_LIST = regex(
+    r"^([ \t]*[^\s\[\]:][^\[\]:\n]*:[ \t]*)\[([^\[\]\n]*)\](?=[ \t\r,;]*$)", re.MULTILINE
+)
+"""A row in brackets behind a label and a colon."""
+MAX_LISTS = 8
+"""Maximum number of lists inside each other; those of a matrix of too many axes are counted."""
 ELLIPSIS = r"\.\.\.|[…⋯⋮⋱]|\\[cvdl]?dots"
-SEVERAL_MATRICES = "the text holds several matrices; write {}"
+SEVERAL_MATRICES = "the text holds several matrices; write each under its own key"
+TYPST = regex(r"\s*mat\(([^()\[\]]*;[^()\[\]]*)\)[\s;,.$]*")
+"""A matrix of Typst: mat(1, 2; 3, 4)."""
 RULE = r"(?=.*(?:---|:-|-:|\+-|(?:\||^)-+(?:\||$)))[\s|+:-]+"
 """The line below the headings of a table; `| - | - |` is a row of cells."""
 BARE_LABEL = r"[^\W\d]\w*|[^\w()*/^√+.,-][^\d()*/^√]*"
@@ -94,7 +105,7 @@ def grid_of(text: str) -> LabelledGrid:
     text = _without_name(text)
     if call := R_CALL.fullmatch(text):
         return LabelledGrid(_of_r(call))
-    if (filled := FILLED.fullmatch(text)) and (filled[1] or filled[2] or filled[5]):
+    if (filled := FILLED.fullmatch(text)) and any(filled.group("module", "unit", "second")):
         return LabelledGrid(_filled(filled))
     if factor := FACTOR.match(text):
         return _multiplied(_grid(" " * factor.end() + text[factor.end() :]), factor[1])
@@ -103,17 +114,20 @@ def grid_of(text: str) -> LabelledGrid:
 
 def _grid(text: str) -> LabelledGrid:
     """Return the numbers of a text that is no call, without a name before it."""
-    text = _without_r_signs(text)
+    text = LABELLED_LIST.sub(lambda row: f"{row[1]} {row[2]} ", _without_r_signs(text))
     if "\\" in text:
         if "\\\\" in text or "&" in text or "\\begin" in text:
             return _of_cells(matrix_rows(text))
         text = without_tex(text)
-    text = _without_brackets(text)
+    text, lead = _without_brackets(text)
     lines = _rows_at_semicolons(_lines(text)) if ";" in text else _lines(text)
     if "|" in text:
         return _of_table(lines)
     rows = [_cells(line, "\t") for line in lines] if "\t" in text else []
-    return _of_cells(rows) if _is_spreadsheet(rows) else _of_words(lines)
+    while rows and all(len(row) > 1 and not row[0][1] for row in rows):  # tabs before all rows
+        rows = [row[1:] for row in rows]
+    grid = _of_cells(rows) if _is_spreadsheet(rows) else _of_words(lines)
+    return replace(grid, lead=lead) if lead else grid
 
 
 def _lines(text: str) -> Words:
@@ -156,10 +170,20 @@ def _of_r(call: re.Match[str]) -> list[Words]:
 
 def _filled(call: re.Match[str]) -> list[Words]:
     """Return the rows of a call such as `eye(2)` or `zeros((2, 3))`; of `np.zeros(3)` one row."""
-    _, unit, zero, first, second = call.groups()
-    numbers = "10" if unit else "00" if zero else "11"  # on the diagonal, beside it
-    height, width = int(first) if unit or second else 1, int(second or first)
-    return [[(call.start(4), numbers[i != j]) for j in range(width)] for i in range(height)]
+    height, width = int(call["first"]), int(call["second"] or call["first"])
+    if not (call["unit"] or call["second"]):
+        height = 1
+    number = "0" if call["zero"] else call["factor"] or call["times"] or "1"
+    at = call.start("first")
+
+    def is_there(row: int, column: int) -> bool:
+        is_in_half = {"tril": column <= row, "triu": row <= column}.get(call["half"], True)
+        return is_in_half and (row == column or not call["unit"])
+
+    return [
+        [(at, number if is_there(row, column) else "0") for column in range(width)]
+        for row in range(height)
+    ]
 
 
 def _multiplied(grid: LabelledGrid, power: str) -> LabelledGrid:
@@ -180,8 +204,11 @@ def _without_r_signs(text: str) -> str:
     return re.sub(f"(?m){signs}", lambda sign: " " * len(sign[0]), text) if "[" in text else text
 
 
-def _without_brackets(text: str) -> str:
-    """Return rows in brackets, such as [[1, 0], [0, 1]] and [1 0; 0 1], as lines."""
+def _without_brackets(text: str) -> tuple[str, tuple[int, ...]]:
+    """Return rows in brackets, such as [[1, 0], [0, 1]] and [1 0; 0 1], as lines.
+
+    The second result is `LabelledGrid.lead`.
+    """
     if re.fullmatch(IN_ROUND_BRACKETS, text):
         text = text.translate(str.maketrans("()", "[]"))
     if "{" in text and text.lstrip().startswith("{{"):  # of Mathematica
@@ -190,27 +217,54 @@ def _without_brackets(text: str) -> str:
     text = text if text.isascii() else text.translate(KEYBOARD_SIGNS)
     if is_drawn:
         if any(line.count("[") > 1 for line in text.splitlines()):
-            raise NumberError(SEVERAL_MATRICES.format("each under its own key"))
+            raise NumberError(SEVERAL_MATRICES)
         # A label before a bracket over several lines is like one before a colon.
         text = re.sub(r"(?m)^([ \t]*[^\s\[\]][^\[\]\n]*?)\s\[", r"\1: ", text)
-        return text.replace("[", " ").replace("]", " ")
+        return text.replace("[", " ").replace("]", " "), ()
+    if typst := TYPST.fullmatch(text):
+        return " " * typst.start(1) + typst[1], ()
     whole = re.fullmatch(PRINTED, text, re.DOTALL) if "[" in text else None
     if whole is None or whole[1].count("[") != whole[1].count("]"):
         _refuse_code(text.rstrip("; \t\r\n"))
-        return text
+        return text, ()
     inner = whole[1]
-    if re.match(r"\[\s*\[\s*\[", inner):
-        raise NumberError(SEVERAL_MATRICES.format("the lists without quotes around them"))
     if pair := decimal_comma(inner):
         raise ambiguous(pair[1], ("decimal", "separated"), whole.start(1) + pair[0])
     between = re.sub(r"\[[^\[\]]*\]", "", inner)
-    if not re.fullmatch(r"\[?[\s,;]*\]?", between):
-        return text
+    if not re.fullmatch(r"[\[\s,;\]]*", between):
+        return text, ()
+    lead = _lead(inner)
     is_one_row = len(re.findall(r"\[[^\[\]]*\]", inner)) == 1
     inner = inner.replace(";", "\n") if is_one_row else re.sub(r"[\r\n;]", " ", inner)
     if "," in between:  # in lists a comma separates numbers, as YAML reads it too
         inner = inner.replace(",", " ")
-    return " " * whole.start(1) + inner.replace("[", " ").replace("]", "\n")
+    return " " * whole.start(1) + inner.replace("[", " ").replace("]", "\n"), lead
+
+
+def _lead(lists: str) -> tuple[int, ...]:
+    """Return how many lists each list outside of the matrices holds; () for one matrix.
+
+    >>> _lead("[[[1], [2]], [[3], [4]], [[5], [6]]]"), _lead("[[1, 2], [3, 4]]")
+    ((3,), ())
+    """
+    counts, sizes = [0], list[set[int]]()  # of lists in each open list; by depth
+    for bracket in re.findall(r"[\[\]]", lists):
+        if bracket == "[":
+            counts[-1] += 1
+            counts.append(0)
+            sizes += [set()] * (len(sizes) < len(counts) - 1)
+            continue
+        count = counts.pop()
+        if not counts:
+            raise NumberError("a ] has no [ before it")
+        sizes[len(counts) - 1] = sizes[len(counts) - 1] | {count}
+    if len(sizes) > MAX_LISTS:
+        raise NumberError(f"more than {MAX_LISTS} lists are inside each other")
+    if len(sizes) < 3:
+        return ()
+    if any(len(size) > 1 for size in sizes):
+        raise NumberError("the lists inside each other are not equally long")
+    return tuple(size.pop() for size in sizes[:-2])
 
 
 def _refuse_code(text: str) -> None:

@@ -28,6 +28,8 @@ AFTER_MATRIX = (
     r"|\\tag\s*\{[^{}]*\}|\\[\])]|[\s$.,;]"
 )
 ROW_END = r"\\\\\*?(?:\s{0,9}\[[^\]\[&\\]{0,20}\])?"
+EATEN_ROW_END = r"\\(?=\s)"
+"""The end of a row of which Markdown took one backslash away."""
 BEFORE, POWER = r"((?<![\d.])[\d.]++(?<=\d)|[/^]\s*+)?", r"(?=(\s*\^)?)"
 """The number or the sign before a fraction, and the sign of a power behind it."""
 WORK_OUT = "write the matrix itself, worked out"
@@ -70,7 +72,8 @@ def cells_of(text: str, start: int = 0) -> list[Words]:
     [[(0, '1'), (4, '1/2')], [(19, ''), (21, '3')]]
     """
     text = re.sub(r"[\r\n]", " ", text)
-    rows = [row for row in pieces_of(text, ROW_END, start) if row[1].strip()]
+    end = ROW_END if "\\\\" in text else EATEN_ROW_END
+    rows = [row for row in pieces_of(text, end, start) if row[1].strip()]
     lines = (pieces_of(row, r"(?<!\\)&", at) for at, row in rows)
     return [[trimmed(at, without_tex(cell)) for at, cell in cells] for cells in lines]
 

@@ -1,0 +1,356 @@
+"""A text as a document: its matrices by their names, and the lines that set other keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+
+from attncli.core.errors import InputError, KeyPath, Place
+from attncli.core.numbers.forms import ArrayForm
+from attncli.core.numbers.matrices import to_array
+from attncli.core.numbers.parser import NumberError
+from attncli.core.numbers.pasted import grid_of
+from attncli.core.problem.key_values import key_of
+from attncli.core.problem.keys import KEYS
+from attncli.core.problem.kinds import REPLACES
+from attncli.core.records import Record, replace
+from attncli.core.tape.cell_names import ALIASES, may_mean_step
+from attncli.core.text.strings import regex
+from attncli.reading.document import (
+    KEYS_BESIDE_STEPS,
+    STUDENT_KEYS,
+    YAML_SUFFIXES,
+    Chunk,
+    Raw,
+    blanked,
+    error_at,
+    twice,
+)
+from attncli.reading.texts import LABELLED_ROW, PROMPT, ROW, Block, Table, blocks_in, cleaned
+
+SETTING = regex(
+    r"^[ \t]*(?:(?:const|let|var)[ \t]+|\$)?(?P<key>[^\W\d][\w^{}.]*)[ \t]*"
+    r"(?:(?P<sign>:?=|<-)(?!=)|:(?=\s|\Z))[ \t]*(?P<value>[^\n]*)",
+    re.MULTILINE,
+)
+"""A line that sets a key."""
+NAME = r"(?:\\\w+(?:\{\w+\}| (?=\w))|[^\W\d])[\w.^{}]*(?:\[[^\]\n]{1,20}\])*"
+PRINTED = r"\[(?:\s*\[)?\s*[-+.\d][^\s,]*[ \t]+[-+.\d]|(?:\w+\.)*(?:array|[tT]ensor)\("
+SIGNS = regex(
+    rf"^(?:{PROMPT}[ \t]+)?(?:(?:const|let|var)[ \t]+|[$\\\[ \t]+)?{NAME}[ \t]*(?:<-|:?=)(?!=)"
+    rf"|^(?:{PROMPT}[ \t]+|##+[ \t]+){NAME}[ \t]*$"
+    rf"|^(?:{PROMPT}[ \t]+)?(?:import|from|library|using|print|disp|clear|clc|close)\b[^\n=]*$"
+    rf"|^[^\W\d][^\n:]*(?::[ \t]*\n?|\n)[ \t]*(?:{PRINTED}|\{{\{{[-\d])"
+    r"|^(?:\\[a-zA-Z\[]|\$|\||\*\*)"
+    r"|^(?:\{|OrderedDict\(\[\()['\"]\w+['\"][:,][ \t]*(?:\w+\.)*(?:array|tensor)\(",
+    re.MULTILINE,
+)
+"""What YAML has not: lines of programs and consoles, matrices without commas, LaTeX, Markdown."""
+JSON_START = regex(r"\s*\{\s*\"\w+\"\s*:\s*[\[{\"\d]")
+WRAPPED = regex(r"\s*(?:Parameter containing:\s*)?(?:[\w.]+\(\s*)?(?:[\[({|⎡⎛┌$\\]|\+-|c\()")
+"""The beginning of a pasted matrix without a name, by what is around it."""
+ROWS_ALONE = regex(rf"\s*(?:(?:{LABELLED_ROW}){{2}}|(?!-\s)(?=[^\n]*\d){ROW})", re.MULTILINE)
+ROW_NAME = regex(r"[qkvxh](?:_?\{?\d{1,4}\}?|[₀-₉]{1,4})")
+"""The name of a row of a matrix, such as k_1."""
+VARIABLES = regex(
+    r"^[ \t]*([^\W\d]\w*(?:, *[^\W\d]\w*)*)[ \t]*=[ \t]*(\d+(?:, *\d+)*)[ \t;]*$", re.MULTILINE
+)
+"""A line of a program that sets whole numbers: n, d = 3, 2."""
+SIZE = regex(r"(?<=[(,\s])[^\W\d]\w*(?=[\s,)])")
+CODE = regex(r"[ \t]*(?:import|from|library|using|print|disp|clear|clc|close|#|%|//|\\)")
+"""The beginning of a line without numbers that is passed over in silence."""
+FILLED_CALL = regex(r"(?:[\d.]+\s*\*\s*)?(?:\w+\.)*(?:eye|identity|zeros|ones|tri[lu])\(")
+NO_CONTENT = regex(r"(?:^|(?<=[\s;]))(?:#(?!\S)|//|%[ \t]*(?=[^\W\d]))[^\n|]*", re.MULTILINE)
+"""Comments between the rows of a matrix."""
+QUOTED = regex(r"(?:c?[\[({]\s*)?([\"'])")
+"""The beginning of a word between quotes, or of a list of such words."""
+FENCE_LINE = regex(r"^(?:```|~~~).*$", re.MULTILINE)
+"""The line before or after a problem in a chat or a README file."""
+
+
+class TextDocument(Record):
+    """What a text sets: values, and for each the offsets of its name and of itself.
+
+    `rest` is the text with blanks in place of all that is no line of YAML with a key; `unread` has
+    the numbers of the lines that are neither.
+    """
+
+    chunk: Chunk
+    values: dict[str, Raw]
+    offsets: dict[str, tuple[int, int]]
+    rest: str
+    unread: list[int]
+
+    def locate(self, path: KeyPath) -> Place:
+        """Return the place of a name, or of a cell of its matrix."""
+        name, rest = [*path, ""][0], [part for part in path if isinstance(part, int)]
+        at, start = self.offsets.get(str(name), (0, 0))
+        try:
+            grid = grid_of(self.values[str(name)])
+            at = start + grid.offset(rest) if rest else at
+        except NumberError as error:
+            at = at if error.at is None else start + error.at
+        except (TypeError, LookupError):  # words, or a cell that is not there
+            pass
+        return self.chunk.place_at(at)
+
+
+def is_key(word: str) -> bool:
+    """Return True if a word may be the name of a matrix of a problem, or of a row of one."""
+    key = key_of(word.partition("[")[0]).partition(".")[0]
+    return (key in KEYS and is_array(key)) or ROW_NAME.fullmatch(word) is not None
+
+
+def is_array(key: str) -> bool:
+    return (key in KEYS and isinstance(KEYS[key].form, ArrayForm)) or key in ("mask", "bias")
+
+
+def is_step(word: str) -> bool:
+    """Return True if a word may be the name of a step, or of cells of one."""
+    name = re.split(r"(?<!\s)\s*+\[|(?<!\s)\s++head\b", word)[0]
+    return name != "" and may_mean_step(name, ())
+
+
+def text_document(chunk: Chunk, are_answers: bool) -> TextDocument | None:
+    """Return what a text sets; None for one without a matrix under a known name, or by itself.
+
+    Raises:
+        InputError: for a matrix that cannot be read, or belongs to no name; for a name that is set
+            twice, and not to the same numbers, which a console shows.
+    """
+    chunk = replace(chunk, text=re.sub(r"\r(?!\n)", "\n", chunk.text))
+    has_prose = are_answers and not chunk.name.lower().endswith(YAML_SUFFIXES)
+    if not may_be_text(chunk.text, has_prose):
+        return None
+    reader = _Reader(chunk, are_answers)
+    return reader.document() if reader.has_content else None
+
+
+def may_be_text(text: str, has_prose: bool) -> bool:
+    """Return True for a text that is not just YAML with a fault, of which nothing is passed over.
+
+    It has a sign of a program, a console, LaTeX or Markdown, or may have any prose, as answers do.
+    """
+    if JSON_START.match(text):
+        return False
+    if has_prose or SIGNS.search(text):
+        return True
+    if text.lstrip()[:1] in ("[", "{"):
+        return _has_rows(text)
+    return bool(WRAPPED.match(text) or ROWS_ALONE.match(text))
+
+
+def names_steps(text: str) -> bool:
+    """Return True if a text holds a matrix under the name of a step."""
+    return any(is_step(one.name) for one in blocks_in(cleaned(text), is_step))
+
+
+class _Reader:
+    def __init__(self, chunk: Chunk, are_answers: bool) -> None:
+        self.chunk, self.are_answers = chunk, are_answers
+        self.text = cleaned(chunk.text)
+        self.values: dict[str, Raw] = {}
+        self.offsets: dict[str, tuple[int, int]] = {}
+        self.kept = list[tuple[int, int]]()  # parts that are YAML
+        self.read = list[tuple[int, int]]()  # parts that are matrices with their names
+        self.sizes = dict[str, str]()
+        for line in VARIABLES.finditer(self.text):
+            names, numbers = (re.split(", *", part) for part in line.groups())
+            if len(names) == len(numbers):
+                self.sizes.update(zip(names, numbers, strict=True))
+        masked = self._without_settings()
+        self.known = is_step if are_answers else is_key
+        self.blocks = blocks_in(masked, self.known)
+        named = [one for one in self.blocks if self.known(one.name)]
+        is_bare = len(self.blocks) == 1 and self._is_bare(self.blocks[0])
+        is_set = any(line["sign"] and is_key(line["key"]) for line in SETTING.finditer(masked))
+        others = self.blocks if are_answers else self.values or is_set
+        self.has_content = bool(named or is_bare or others)
+        self.masked = masked
+
+    def _is_bare(self, block: Block) -> bool:
+        return not self.text[: block.table.start].strip("\r\n \t[($\\")
+
+    def _without_settings(self) -> str:
+        """Return the text with blanks in place of lines that set keys which are no matrices."""
+        settings = list[tuple[int, int]]()
+        for line in SETTING.finditer(self.text):
+            key = line["key"]
+            if self.are_answers:
+                is_word = QUOTED.match(line["value"]) if line["sign"] else line["value"].strip()
+                if is_word and (word := key.casefold()) in KEYS_BESIDE_STEPS:
+                    word = STUDENT_KEYS[0] if word in STUDENT_KEYS else word
+                    self.values.setdefault(word, _value(line["value"]))
+                    self.offsets.setdefault(word, (line.start("key"), line.start("value")))
+                    settings.append(line.span())
+                continue
+            head = key_of(key.partition(".")[0])
+            if head not in KEYS or (is_array(head) and not self._is_mapping(line)):
+                continue
+            settings.append(self._set(line))
+        return _blank(self.text, settings)
+
+    def _is_mapping(self, line: re.Match[str]) -> bool:
+        """Return True if a mapping is written behind a key, or in the lines below it."""
+        inner = re.compile(r"\s*\n[ \t]+[A-Za-z_]\w*:\s").match(self.text, line.start("value"))
+        return not line["sign"] and (
+            re.match(r"\{(?!\{)", line["value"]) is not None or inner is not None
+        )
+
+    def _set(self, line: re.Match[str]) -> tuple[int, int]:
+        """Take a line that sets a key, and what is indented below it; return where they are."""
+        start, end = line.span()
+        if line["sign"]:
+            key = _plain(line["key"])
+            self.values[key] = _value(line["value"])
+            self.offsets[key] = line.start("key"), line.start("value")
+            return start, end
+        column = len(line[0]) - len(line[0].lstrip())
+        below = re.compile(rf"(?:\n(?:[ \t]{{{column + 1},}}[^\n]*|[ \t\r]*(?=\n)|- [^\n]*))*")
+        if found := below.match(self.text, end):
+            end = found.end()
+        self.kept.append((start, end))
+        return start, end
+
+    def document(self) -> TextDocument:
+        for block in self.blocks:
+            self._take(block)
+        if not self.are_answers:
+            for line in SETTING.finditer(_blank(self.masked, self.read)):
+                self._take_unread(line)
+            self._leave_out_results()
+        ends = [0, *(end for part in self.kept for end in part), len(self.text)]
+        others = zip(ends[::2], ends[1::2], strict=True)
+        rest = _blank(self.chunk.text, others)
+        return TextDocument(self.chunk, self.values, self.offsets, rest, self._unread_lines())
+
+    def _take(self, block: Block) -> None:
+        name, table = _plain(block.name), block.table
+        value = _value(self.text[table.start : table.end])
+        if FILLED_CALL.match(value):
+            value = SIZE.sub(lambda word: self.sizes.get(word[0], word[0]), value)
+        place = self.chunk.place_at(table.start)
+        if table.fault:
+            raise self._error(name, table)
+        if not self.known(name):
+            if self.are_answers:
+                name = name or f"line {place.line}, column {place.column}"
+            elif len(self.blocks) == 1 and not name:
+                name = "X"
+            elif is_step(name):
+                return
+            elif not re.search(r"=[^\n=]*\Z|<-", self.text[block.at : table.start]):
+                hint = "write the key of the matrix, such as X, before them"
+                raise error_at(place, "these numbers belong to no matrix", hint)
+        before = self.values.get(name, value)
+        if before != value and not _hold_same_numbers(before, value):
+            first = self.chunk.place_at(self.offsets[name][0]).line
+            raise error_at(self.chunk.place_at(block.at), twice(name, first), "keep one of them")
+        self.values[name] = before
+        self.offsets.setdefault(name, (block.at, table.start))
+        self.read.append((block.at, table.end))
+
+    def _error(self, name: str, table: Table) -> InputError:
+        """Return why a matrix cannot be read, with what is known of the code behind it."""
+        end = self.text.find("\n", table.end)
+        try:
+            grid_of(self.text[table.start : end if end >= 0 else None])
+        except NumberError as error:
+            if error.at is not None:
+                return error_at(self.chunk.place_at(table.start + error.at), f"{name}: {error}")
+        return error_at(self.chunk.place_at(table.start), table.fault)
+
+    def _take_unread(self, line: re.Match[str]) -> None:
+        """Take a line that sets a key without a matrix, which is an error, or a file."""
+        key, value = _plain(line["key"]), line["value"].strip()
+        if not is_key(key):
+            is_number = re.fullmatch(r"\d+(?:\.\d+)?;?", value) is not None
+            is_used = len(re.findall(rf"(?<!\w){re.escape(key)}(?!\w)", self.text)) > 1
+            if line["sign"] and is_number and not is_used:
+                self.values[key] = value
+                self.offsets[key] = line.start("key"), line.start("value")
+        elif not (key_of(key) in REPLACES and re.fullmatch(r"[^\d'\"\[]*", value)):
+            self.read.append(self._set(line))
+
+    def _leave_out_results(self) -> None:
+        """Leave out what follows from other matrices of the text, as programs print it."""
+        keys = {key_of(name): name for name in self.values}
+        inputs = {"scores": ("X", "Q"), **{key: (f"W_{key.lower()}",) for key in "QKV"}}
+        for key, others in inputs.items():
+            if key in keys and not keys.keys().isdisjoint(others):
+                del self.values[keys[key]]
+                at, _ = self.offsets[keys[key]]
+                self.read = [part for part in self.read if part[0] != at]
+
+    def _unread_lines(self) -> list[int]:
+        text = _blank(self.masked, self.read)
+        return [
+            number
+            for number, line in enumerate(text.split("\n"), self.chunk.before + 1)
+            if re.search(r"\w", line) and not CODE.match(line)
+        ]
+
+
+def _blank(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return a text with blanks in place of some parts."""
+    parts, at = list[str](), 0
+    for start, end in sorted(spans):
+        parts += text[at:start], re.sub(r"[^\n]", " ", text[max(at, start) : end])
+        at = max(at, end)
+    return "".join([*parts, text[at:]])
+
+
+def _plain(name: str) -> str:
+    """Return a name without the signs of LaTeX."""
+    return re.sub(r"\\\w+|[{}$]", "", name)
+
+
+def _has_rows(text: str) -> bool:
+    """Return True if a text in brackets is a matrix, and not JSON or YAML with a fault."""
+    with suppress(NumberError):
+        return not any(set("[]{}\"':") & {*word} for row in grid_of(text).rows for _, word in row)
+    return False
+
+
+def _hold_same_numbers(first: Raw, second: Raw) -> bool:
+    with suppress(InputError):
+        first, second = (to_array(text, (), infinite=True) for text in (first, second))
+        return bool(first.tolist() == second.tolist())
+    return False
+
+
+def _value(text: str) -> Raw:
+    """Return a list of words between quotes; else the text, with blanks in place of comments."""
+    text = NO_CONTENT.sub(lambda comment: " " * len(comment[0]), text).rstrip("; \t\r\n")
+    if (quoted := QUOTED.match(text)) and ":" not in text:
+        words = re.findall(rf"{quoted[1]}([^{quoted[1]}\n]*){quoted[1]}", text)
+        return words if quoted[0] != quoted[1] else " ".join(words)
+    return text
+
+
+def unwrapped(chunk: Chunk) -> Chunk | None:
+    """Return a chunk without the `>` before each line, or of what is between two fences alone.
+
+    None if there is neither, or several parts between fences.
+    """
+    text = chunk.text
+    lines = [*filter(str.strip, text.splitlines())]
+    if lines and all(line.lstrip().startswith(">") for line in lines):
+        inside = re.sub(r"(?m)^[ \t]*+(?:> ?)++", "", text)
+        return replace(chunk, text=inside, original=chunk.original or text)
+    fences = [*FENCE_LINE.finditer(text)]
+    if not fences:
+        return None
+    if len(fences) > 2:
+        place = chunk.place_at(fences[2].start())
+        raise error_at(place, "a second text is between ``` marks", "keep one of them")
+    start, end = [*(fence.start() for fence in fences), len(text)][:2]
+    for line in SETTING.finditer(text):
+        is_known = (
+            key_of(line["key"]) in KEYS or line["key"] in ALIASES or line["key"] in STUDENT_KEYS
+        )
+        if not start < line.start() < end and is_known:
+            message = f"{line['key']} is written outside of the ``` marks"
+            raise error_at(chunk.place_at(line.start()), message, "write it between them")
+    return replace(chunk, text=blanked(text[:end], fences[0].end()))

@@ -1,0 +1,337 @@
+"""Matrices in a text, each with the name that is written before it.
+
+A text may be lines of a program, a console, a notebook, a mail or course notes. A table is told by
+its form alone; the words before it, on its line or above it, name it. All else is prose. What is
+rewritten keeps its length, so that places stay the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TypeAlias
+
+from attncli.core.numbers.grid import undecorated
+from attncli.core.numbers.pasted import MAKER
+from attncli.core.numbers.written import CELL
+from attncli.core.records import Record, replace
+from attncli.core.text.strings import regex, visible
+
+Known: TypeAlias = Callable[[str], bool]
+"""Whether a word is the name of a matrix of a problem, or of a step."""
+
+PROMPT = r"(?:>{1,3}|In \[\d+\]:|Out\[\d+\]:|octave:\d+>|julia>)(?=\s)"
+NOISE = regex(
+    rf"^{PROMPT}|^(?:\.\.\.|\+)(?=[ \t])|^[ \t]*(?:```|~~~)[^\n]*"
+    r"|(?<=[^\s#])[ \t]+(?:#(?!\S)|//)[^\n|]*|(?:^|(?<=[\s;]))%[ \t]*(?=[^\W\d])[^\n|]*"
+    r"|<tf\.Tensor: shape=\([\d, ]*\), dtype=\w+, numpy=|Parameter containing:"
+    r"|\b\d+(?:×\d+)*(?:-element)? ?\w+\{[^\n:]{1,40}\}:",
+    re.MULTILINE,
+)
+"""Prompts, comments, Markdown's fences, and types that libraries print before a matrix."""
+
+WORD_FOR_NUMBER = r"[iI]nf(?:inity)?|∞|oo|[nN]a[nN]|e\^[^\s,;]+|√[\d.]+|(?:sqrt|exp)\([^()\n]*\)"
+ENTRY = rf"(?:{CELL}|[-+−]?(?:{WORD_FOR_NUMBER})|n/a|idk|[-–—]|=[^\s,;=]+)"
+"""A number, or what a student writes in its place."""
+ENTRIES = rf"{ENTRY}(?:[ \t,;]+{ENTRY})*+"
+ONE_LIST = rf"(?:\[[ \t]*{ENTRIES}[ \t,;]*\]|\([ \t]*{ENTRIES}[ \t,]*\))"
+LABEL = r"[^\W\d_][^\s:|=\[\](){},;\\]*"
+LINE_END = r"[ \t\r,;]*(?:\n|\Z)"
+ROW = rf"^[ \t]*(?:{ENTRIES}|{ONE_LIST}){LINE_END}"
+LABELLED_ROW = (
+    rf"^[ \t]*{LABEL}(?:(?: {LABEL}){{0,2}}[ \t]*:[ \t]*(?:{ENTRIES}|{ONE_LIST})"
+    rf"|[ \t]+(?:{ENTRY}(?:[ \t,;]+{ENTRY})++|{ONE_LIST})){LINE_END}"
+)
+FILLED = r"(?:\w+\.)*(?:eye|identity|zeros|ones|tri[lu])[ \t]*\("
+PLAIN = (
+    r"(?P<tex>\\begin\s*\{(?P<kind>[a-zA-Z]*(?:matrix|array|tabular))\*?\})"
+    r"|(?P<bars>(?:^[ \t]*\|[^\n]*\|[ \t\r]*(?:\n|\Z))+)"
+    r"|(?P<console>^[ \t]*\[,1\][^\n]*\n(?:[ \t]*[^\s=]+[ \t]+[-\d.][^\n]*(?:\n|\Z))+)"
+    r"|(?P<rows>(?:^[ \t]*1\.0+e[-+]\d{2,3}[ \t]*\*[ \t\r]*\n\s*)?"
+    rf"(?:{ROW}(?:[ \t\r]*\n(?={ROW}))?){{2,}}"
+    rf"|^[ \t]*{ENTRY}(?:[ \t,;]+{ENTRY})+{LINE_END})"
+    rf"|(?P<filled>(?:[\d.]+[ \t]*\*[ \t]*)?(?<![\w.]){FILLED})"
+    rf"|(?P<call>(?<![\w.])(?:{MAKER}|(?:matrix|[rc]bind|c|mat)[ \t]*\())"
+    r"|(?P<list>(?<![\w\])}'\"\\])\[|(?<=left)[ \t]*\[|\{(?=\s*\{)|(?<=[=:])[ \t]*\()"
+    rf"|(?P<flat>(?<=[=:])[ \t]*{ENTRIES}(?=[.,;]?[ \t\r]*$|[,;][ \t]+\S+[ \t]*=))"
+)
+TABLE = regex(rf"(?P<labelled>(?:{LABELLED_ROW}){{2,}})|{PLAIN}", re.MULTILINE)
+UNLABELLED = regex(PLAIN, re.MULTILINE)
+"""The beginning of a table, by its form; or all of it where lines tell its end.
+
+LaTeX, a table of Markdown, what R prints, rows of numbers, calls that make a matrix, lists in
+brackets, and numbers after a name.
+"""
+TEX_EDGE = regex(r"\\(?:begin|(?P<end>end))\s*\{[a-zA-Z]*(?:matrix|array|tabular)\*?\}")
+NUMERIC = regex(rf"(?:[\[({{\s]|[\w.]{{1,40}}\(){{0,40}}{ENTRY}(?=[\s,;\])}}&])")
+"""The beginning of a list, up to its first number."""
+HEADS = regex(r"[ \t]*([^\W\d][^\s\d:=|]*(?:[ \t]+[^\W\d][^\s\d:=|]*)+)[ \t\r]*\n")
+
+
+class Table(Record):
+    """The place of a table in a text. `fault` is why it cannot be read."""
+
+    start: int
+    end: int
+    is_flat: bool = False  # one row, or one number, after a name
+    fault: str = ""
+
+
+class Block(Record):
+    """A table with its name, or "", and the offset of the name or else of the table."""
+
+    name: str
+    at: int
+    table: Table
+
+
+def cleaned(text: str) -> str:
+    """Return a text with blanks in place of prompts, comments and other words around matrices."""
+    return NOISE.sub(lambda noise: " " * len(noise[0]), text)
+
+
+def tables_in(text: str, known: Known) -> list[Table]:
+    """Return the tables of a text; the last one has a fault if its end is missing."""
+    brackets = _closed_brackets(text)
+    tables = list[Table]()
+    at = unlabelled = 0
+    while found := _next_table(text, at, unlabelled):
+        start, kind = found.start(), found.lastgroup or ""
+        kind = "tex" if kind == "kind" else kind
+        after = tables[-1].end if tables else 0
+        before = text[after:start]
+        if kind == "labelled" and before.strip() and not _is_open(before, known):
+            unlabelled = found.end()
+            continue
+        table = _table(text, found, kind, brackets)
+        if table and kind in ("labelled", "rows"):
+            table = replace(table, start=_with_heads(text, after, table, known))
+        tables += [table] if table else []
+        if table and table.fault:
+            return tables
+        at = table.end if table else start + 1
+    return tables
+
+
+def _next_table(text: str, at: int, unlabelled: int) -> re.Match[str] | None:
+    if at < unlabelled and (found := UNLABELLED.search(text, at, unlabelled)):
+        return found
+    return TABLE.search(text, max(at, unlabelled))
+
+
+def _closed_brackets(text: str) -> dict[int, tuple[int, bool]]:
+    """Return the end of what each bracket opens, and whether that is inside of a call."""
+    closed = dict[int, tuple[int, bool]]()
+    opened = list[tuple[str, int, bool]]()
+    for one in re.finditer(r"[\[\](){}]", text):
+        at, sign = one.start(), one[0]
+        if sign in "[({":
+            in_call = bool(opened) and opened[-1][2]
+            is_call = sign == "(" and re.match(r"\w", text[at - 1 : at]) is not None
+            opened.append((sign, at, in_call or is_call))
+            closed[at] = 0, in_call
+            continue
+        while opened:
+            other, start, _ = opened.pop()
+            if other + sign in ("[]", "()", "{}"):
+                closed[start] = at + 1, closed[start][1]
+                break
+    return closed
+
+
+def _table(
+    text: str, found: re.Match[str], kind: str, brackets: dict[int, tuple[int, bool]]
+) -> Table | None:
+    """Return the table that begins at a match; None if it is none after all."""
+    start, end = found.span()
+    if kind == "tex":
+        edge = TEX_EDGE.search(text, end)
+        fault = r"the matrix has no \end; % begins a comment, \% is percent"
+        return Table(start, edge.end()) if edge and edge["end"] else Table(start, end, fault=fault)
+    line = text[text.rfind("\n", 0, start) + 1 : start]
+    if kind not in ("filled", "call", "list"):
+        in_call = kind == "flat" and line.count("(") > line.count(")")
+        return None if in_call else Table(start, end, is_flat=kind == "flat")
+    start += len(found[0]) - len(found[0].lstrip())
+    closing, in_call = brackets[end - 1]
+    if kind != "filled" and not NUMERIC.match(text, end - 1):
+        return None
+    before = line.rstrip()
+    is_set = before.endswith(("=", ":", "<-", "left"))
+    if not closing:
+        fault = f"the {text[end - 1]} is not closed"
+        return Table(start, end, fault=fault) if is_set or kind == "call" else None
+    if kind == "filled":
+        times = re.compile(r"(?:\)*[ \t]*\*[ \t]*[\d.]+)?").match(text, closing)
+        return Table(start, times.end() if times else closing)
+    inside = text[end:closing]
+    is_nested = kind == "call" or "[" in inside or "{" in inside or ";" in inside
+    is_alone = not before and not text[closing:].partition("\n")[0].strip(" \t\r,;.")
+    if is_nested or is_alone or (is_set and not in_call):
+        return Table(start, closing, is_flat=not is_nested)
+    return None
+
+
+def _with_heads(text: str, after: int, table: Table, known: Known) -> int:
+    """Return the start of rows, or of a line of words above them, one for each column."""
+    above = text.rfind("\n", after, max(table.start - 1, after)) + 1 or after
+    heads = HEADS.fullmatch(text, above, table.start)
+    if heads is None or known(name_in(heads[1], known)):
+        return table.start
+    count = len(re.split(r"[\s,;]+", text[table.start : table.end].partition("\n")[0].strip()))
+    return above if len(heads[1].split()) in (count, count - 1) else table.start
+
+
+def _is_open(before: str, known: Known) -> bool:
+    """Return True if the last line is a name without a value, so that what follows is its."""
+    line = before.rstrip().rpartition("\n")[2].strip()
+    has_value = re.search(r"[:=]\s*[^\s*]", line) is not None
+    return not has_value and known(name_in(line, known))
+
+
+BRACES = r"\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}"
+TEX_WORDS = (
+    (r"\\(?:begin|end|label|vspace|hspace|documentclass|usepackage)\*?\s*\{[^{}]*\}", " "),
+    (
+        r"\\[dt]?frac\s*\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}\s*\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}",
+        r"\1/\2",
+    ),
+    (r"\\sqrt\s*\{([^{}]*)\}", r"√\1"),
+    (r"\\alpha\b", "α"),
+    (r"(?:\^|\b)\{?\\(?:top|intercal)\}?|⊤", "^T"),
+    (r"\\(?:cdot|times|quad|qquad|left|right|item|[;,!:\[\]() ])|\\\\|[$&]", " "),
+    (r"\\[a-zA-Z]+\*?\s*\{([^{}]*)\}", r"\1"),
+    (r"\\[a-zA-Z]+\b|\\", " "),
+)
+"""LaTeX around and in a name, with what is left of it."""
+QUOTED = regex(r"(?:.*[^\w\s])?[ \t]*(['\"])([\w.^]+)\1\s*[:,]\s*")
+"""The key of a matrix in a mapping of Python, behind what is before it."""
+IS_SET = r"(?<![<>!=])(?::?=)(?!=)|<-"
+OPENERS = regex(r"(?:\\left\s*[\[({|.\\]*|[\w.]+\(|[\s$&({\[<])+\Z")
+"""The start of what encloses a matrix, at the end of the text before it."""
+AROUND = regex(r"\W*|\s*\\(?:begin|end|left|centering|hline|label)\b.*")
+"""A line between a name and its matrix that is neither."""
+BEFORE = """a an and const final for get given here in let matrix my now of our resulting so table
+the then var we where with your"""
+AFTER = "are as be below by equals follows is matrices matrix table tensor values vector vectors"
+BEFORE_NAME, AFTER_NAME = frozenset(BEFORE.split()), frozenset(AFTER.split())
+"""Words before and after a name in a sentence."""
+MAX_BETWEEN = 200
+"""Maximum number of characters between matrices of one calculation, and of a line with a name."""
+
+
+def plain_words(heading: str) -> str:
+    r"""Return a heading without LaTeX.
+
+    >>> plain_words(r"\frac{QK^\top}{\sqrt{d_k}} ="), plain_words(r"\textbf{Weights}")
+    ('QK^T/√d_k =', 'Weights')
+    """
+    for pattern, words in TEX_WORDS if re.search(r"[\\$&⊤]", heading) else ():
+        heading = re.sub(pattern, words, heading)
+    return heading.strip()
+
+
+def name_in(heading: str, known: Known) -> str:
+    """Return the name in a heading, by the words that are known; all of its words for none.
+
+    Of a formula, such as S = Q K^T / sqrt(d_k), a word tells more than a letter.
+
+    >>> name_in("Query (Q) matrix:", "Query Q".split().__contains__)
+    'Query'
+    """
+    text = plain_words(heading)
+    if quoted := QUOTED.fullmatch(text):
+        return quoted[2]
+    parts = [part.strip() for part in re.split(IS_SET, text)]
+    parts = [part for part in parts if part] or [""]
+    first = _name_in_words(parts[0], known)
+    others = [part for part in parts[1:] if len(part) > 2 and known(part.rstrip(": "))]
+    if others and len(first) < 3:
+        return others[0].rstrip(": ")
+    return first or undecorated(parts[0]).strip("[(&>,;. ")
+
+
+def _name_in_words(text: str, known: Known) -> str:
+    """Return the name in the words of a heading; "" if none is known."""
+    whole = undecorated(text).strip("[(&>,;. ")
+    words = re.sub(r"\s\(([^()]*)\)|[:*`]", r" \1 ", whole or text).split()
+    count = len(words)
+    while words and words[-1].casefold() in AFTER_NAME:
+        words.pop()
+    is_sentence = len(words) < count or text.rstrip().endswith((":", "="))
+    while words and words[0].casefold() in BEFORE_NAME:
+        words.pop(0)
+    runs = [words]
+    if len(words) > 1:  # a letter beside a word is its symbol
+        ends = (words[:-1], words[-1]), (words[1:], words[0])
+        runs = [rest for rest, letter in ends if letter.isalpha() and len(letter) < 3]
+        runs += [words, *(words[at:] for at in range(1, len(words)) if is_sentence)]
+    names = [one for one in map(" ".join, runs) if known(one) and (len(one) > 2 or len(words) < 2)]
+    return names[0] if names else whole if known(whole) else ""
+
+
+def _heading(before: str, known: Known) -> tuple[str, int]:
+    """Return the name before a table, and its offset: on its line, or on the nearest line above."""
+    *above, line = before.split("\n")
+    head = OPENERS.sub("", line[-MAX_BETWEEN:])
+    lines = [head] if re.search(r"\w", head) else above[::-1]
+    names = list[str]()
+    for one in lines:
+        if len(one) < MAX_BETWEEN and not AROUND.fullmatch(one) and (name := name_in(one, known)):
+            names.append(name)
+            if known(name):
+                break
+    name = next(filter(known, names), names[0] if names else "")
+    return name, before.rfind(name) if name else -1
+
+
+CODE_BEFORE = regex(
+    rf"(?s:(?=.{{0,200}}\Z)).*(?:=|<-|:)[\s$&]*(?:{MAKER}\s*+)*+"
+    r"(?P<code>[^=:(]*[-+−*/@·×^]|(?:[A-Za-z][\w.]*\()+)\s*"
+)
+CODE_AFTER = regex(
+    r"[)\] \t]*(?P<code>\.m?T\b|\.\w+\(|ᵀ|(?:[@×·/^]|\*(?!\*)|[-+−])[ \t]*(?:[\d\[(\\]|[\w.]+\())"
+)
+"""Code before a matrix on its line, or after it, by which its numbers are not those of the name."""
+RESULT = regex(
+    r"(?s:(?=.{0,200}\Z))(?!.*\n[ \t\r]*\n)"
+    rf"(?:{CODE_AFTER.pattern}[^\n]*?|(?:\W|\\(?:right|cdot|times|quad)\b|T)*?)(?P<equals>=?)[\s&$\\]*(?:left\W)?[(\[]*",
+    re.DOTALL,
+)
+"""The text between two matrices of one calculation, with = before a result."""
+
+
+def blocks_in(text: str, known: Known) -> list[Block]:
+    """Return the tables of a text, each with the name before it.
+
+    Of a calculation, Q = X W = …, only the result is returned, with the first name.
+    """
+    blocks = list[Block]()
+    end = first = 0
+    for table in tables_in(text, known):
+        before = text[end : table.start]
+        name, at = _heading(before, known)
+        if table.is_flat and not (name and known(name)):
+            continue
+        joined = RESULT.fullmatch(before) if blocks and len(before) < MAX_BETWEEN else None
+        fault = table.fault or _fault(text, before, table)
+        place = table.start if at < 0 else end + at
+        one = Block(name, place, replace(table, fault=fault))
+        if joined and joined["equals"]:
+            kept = blocks[first]
+            blocks[first:] = [replace(one, name=kept.name, at=kept.at)]
+        else:
+            first = first if joined else len(blocks)
+            blocks.append(one)
+        end = table.end
+    return blocks
+
+
+def _fault(text: str, before: str, table: Table) -> str:
+    """Return why a table of a text cannot be read; "" if it can."""
+    line = before.rpartition("\n")[2]
+    code = CODE_BEFORE.fullmatch(line) if len(line) < MAX_BETWEEN else None
+    if text[table.start : table.end].rstrip()[-1] in "])}":
+        code = code or CODE_AFTER.match(text, table.end)
+    way = "is written beside the matrix; write the matrix itself, worked out"
+    return f"{visible(code['code'].strip())} {way}" if code else ""
