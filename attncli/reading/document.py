@@ -19,6 +19,7 @@ from attncli.core.text.strings import regex, visible
 if TYPE_CHECKING:
     from attncli.core.numbers.grid import Labels
     from attncli.core.problem.problem import Problem
+    from attncli.reading.extracts import Extract
 
 
 # Text, a list or mapping of these, or an array; NumPy takes longer to import than files to read.
@@ -84,13 +85,15 @@ class Chunk(Record):
     """A part of a text that is read by itself; `before` counts the lines above it.
 
     `original` is the text as it is in the file, if `text` is a version with the same lines that
-    YAML can read. Its lines may have fewer blanks before them, or marks of a quotation.
+    YAML can read. Its lines may have fewer blanks before them, or marks of a quotation. `extract`
+    is what the text is part of, if it was taken out of another file, in which places then are.
     """
 
     name: str
     text: str
     before: int = 0
     original: str = ""
+    extract: Extract | None = None
 
     def place(self, line: int, column: int) -> Place:
         """Return a place in the file, from 1, of one in this part, from 0; −1 is no column."""
@@ -100,12 +103,18 @@ class Chunk(Record):
             read, shown = shown, yaml_lines(self.original)[line]
             added = len(read) - len(read.lstrip("> ")) - len(shown) + len(shown.lstrip("> "))
             column -= min(added, column) if column >= 0 else 0
-        return Place(self.name, self.before + line + 1, column + 1, shown)
+        place = Place(self.name, self.before + line + 1, column + 1, shown)
+        return self.extract.in_file(place) if self.extract else place
 
     def place_at(self, offset: int) -> Place:
         """Return the place of an offset in the text."""
         above = yaml_lines(self.text[:offset])
         return self.place(len(above) - 1, len(above[-1]))
+
+    def line_number(self, line: int) -> int:
+        """Return the number in the file of a line of this part, from 0."""
+        place = Place(self.name, self.before + line + 1)
+        return self.extract.in_file(place).line if self.extract else place.line
 
 
 class OpenKey(Record):

@@ -22,8 +22,11 @@ ESCAPE = regex(r"\\(?:u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|u\w{4}|.)")
 
 OUTPUT_TEXTS = ("cells/outputs/text", "cells/outputs/data/text/plain")
 
-SHOWN = regex(r"(?:(?:print|display)\()?(?P<name>[^\W\d][\w.]*)\)?;?\s*")
-"""The last line of a cell, if its output is what a name holds."""
+SHOWN = regex(
+    r"(?:(?:print|display)\()?(?:np\.round\()?(?P<name>[^\W\d]\w*)"
+    r"(?:\.round\(\d*\)|,[ ]*\d+\))?\)?;?\s*"
+)
+"""The last line of a cell, if its output is what a name holds, perhaps rounded."""
 
 HINT = "save it anew, or write its cells into a .txt file"
 

@@ -20,6 +20,7 @@ from attncli.reading import yaml_documents
 from attncli.reading.document import (
     PAUSE,
     YAML_SUFFIXES,
+    Chunk,
     Document,
     FileName,
     KnownClass,
@@ -144,7 +145,7 @@ class _Bytes(NamedTuple):
 
 
 class _Reading(Record):
-    """A file, and how it is read; the last four attributes are parameters of `read`."""
+    """A file, and how it is read; the four attributes after `suffix` are parameters of `read`."""
 
     name: str
     folder: Path
@@ -153,6 +154,7 @@ class _Reading(Record):
     of_class: KnownClass | None = None
     as_arrays: bool = False
     pauses: bool = False
+    extract: Extract | None = None  # the text that is read in place of the file
 
 
 Sign: TypeAlias = Callable[[bytes, str], bool]
@@ -278,8 +280,7 @@ def _of_extract(
     """Yield the documents of a text inside a file, which is read as a file without a suffix."""
     extract = extract_of(whole(decoded(data.all, reading.name)), reading.name)
     start = extract.text[:BYTES_AT_ONCE].encode()
-    about = replace(reading, suffix="")
-    return extract.documents(lambda text: _of_texts(iter([text]), start, about))
+    return _of_texts(iter([extract.text]), start, replace(reading, suffix="", extract=extract))
 
 
 def _of_student(student: str, one: Document) -> Document:
@@ -370,13 +371,17 @@ def _of_text(texts: Iterator[str], reading: _Reading) -> Iterator[Document]:
     if reading.suffix in CSV_SUFFIXES:
         yield from _of_csv(whole(texts), reading)
         return
+    are_answers = reading.of_class is not None
+    if reading.extract:
+        chunk = Chunk(reading.name, whole(texts), extract=reading.extract)
+        yield from yaml_documents.documents(chunk, reading.folder, are_answers)
+        return
     parts, is_yaml = cut_text(texts, reading.suffix)
     if not is_yaml:
         yield from _of_csv(whole(parts), reading)
         return
     for part in yaml_documents.chunks(parts, reading.name):
         if part.text:
-            are_answers = reading.of_class is not None
             yield from yaml_documents.documents(part, reading.folder, are_answers)
         elif reading.pauses:
             yield PAUSE

@@ -284,12 +284,9 @@ class _Reader:
                 self.read = [part for part in self.read if part[0] != at]
 
     def _unread_lines(self) -> list[int]:
-        text = _blank(self.masked, self.read)
-        return [
-            number
-            for number, line in enumerate(text.split("\n"), self.chunk.before + 1)
-            if re.search(r"\w", line) and not CODE.match(line)
-        ]
+        lines = enumerate(_blank(self.masked, self.read).split("\n"))
+        unread = (n for n, line in lines if re.search(r"\w", line) and not CODE.match(line))
+        return sorted({*map(self.chunk.line_number, unread)})
 
 
 def _blank(text: str, spans: Iterable[tuple[int, int]]) -> str:

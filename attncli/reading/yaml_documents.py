@@ -170,7 +170,8 @@ def _form_of(line: str) -> str:
 def documents(chunk: Chunk, folder: Path, are_answers: bool = False) -> Iterator[Document]:
     """Yield each document; one that cannot be read holds its error, and ends the text."""
     text = chunk.text
-    if text.lstrip()[:1] in ("{", "[") and not WITHOUT_COMMAS.match(text):
+    may_be_json = text.lstrip()[:1] in ("{", "[") and not chunk.extract  # where YAML does as well
+    if may_be_json and not WITHOUT_COMMAS.match(text):
         values, at = _json_values(text)
         if at == len(text) or text[at] in "{[":
             for raw, start, end in values:
