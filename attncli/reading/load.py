@@ -50,7 +50,7 @@ def load(
     """Read the one problem of a file.
 
     Args:
-        source: a YAML, JSON, CSV, XLSX, NPZ or NPY file; "-" for standard input.
+        source: a file of any form that is read, such as YAML, CSV or NPZ; "-" for standard input.
         stdin: what to read for "-".
         allow_outside: whether it may name matrix files outside its folder and those below.
 
