@@ -41,7 +41,9 @@ PAGE = f"a web page, {DOCUMENT}", "a practice page saves what was typed: give th
 ARCHIVE = f"an archive, {DOCUMENT}", "unpack it, and give the files in it"
 PYTORCH = (
     f"a file of PyTorch, {WEIGHTS}",
-    AS_NPZ.format('{k: v.numpy() for k, v in torch.load("FILE", weights_only=True).items()}'),
+    AS_NPZ.format(
+        '{k: v.float().numpy() for k, v in torch.load("FILE", weights_only=True).items()}'
+    ),
 )
 PICKLE = (
     f"a pickle of Python, {WEIGHTS}",

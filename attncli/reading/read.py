@@ -117,6 +117,9 @@ def whole(texts: Iterator[str]) -> str:
 
 STDIN = "<stdin>"
 
+MAX_CHARACTERS_AROUND = 2**25
+"""Maximum length of a file from which a text is taken, whose pieces may take 150 times as much."""
+
 AS_TEXT = "write its numbers into a .txt, CSV or YAML file"
 
 UNSEEN = dict.fromkeys((0x200B, 0x2060, 0xFEFF))  # without a width or a meaning: left out
@@ -278,7 +281,11 @@ def _of_extract(
     extract_of: Callable[[str, str], Extract], data: _Bytes, reading: _Reading
 ) -> Iterator[Document]:
     """Yield the documents of a text inside a file, which is read as a file without a suffix."""
-    extract = extract_of(whole(decoded(data.all, reading.name)), reading.name)
+    text = whole(decoded(data.all, reading.name))
+    if len(text) > MAX_CHARACTERS_AROUND:
+        message = f"a notebook or page of more than {MAX_CHARACTERS_AROUND:,} characters"
+        raise fail(message, hint="write its matrices into a text, or save them as NPZ")
+    extract = extract_of(text, reading.name)
     start = extract.text[:BYTES_AT_ONCE].encode()
     return _of_texts(iter([extract.text]), start, replace(reading, suffix="", extract=extract))
 

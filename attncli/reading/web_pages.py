@@ -21,7 +21,11 @@ TAG = regex(
 )
 """A comment, a declaration or a tag. A tag that is not closed is text."""
 
-WORD = regex(r"(?P<blank>\s++)|(?P<sign>&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|\w{1,31});)|[^\s&]++|&")
+WORD = regex(
+    r"(?P<blank>\s++)|(?P<sign>&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|\w{1,31});)"
+    r"|[^\s&]++(?: [^\s&]++)*+|&"
+)
+"""Blanks, a sign by its name or number, or words with a blank between them."""
 
 HIDDEN = ("script", "style", "title", "template", "del", "s", "strike")
 HEADINGS = ("caption", "h1", "h2", "h3", "h4", "h5", "h6")

@@ -77,6 +77,8 @@ READERS: dict[str, Reader] = {
     "worksheet": answers(".md"),
     "text answers": answers(".txt"),
     "tex answers": answers(".tex"),
+    "notebook": documents(".ipynb"),
+    "page": documents(".html"),
 }
 
 
