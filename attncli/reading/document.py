@@ -168,8 +168,9 @@ def unread(error: InputError, name: str, folder: Path) -> Document:
 
 def note_unread(name: str, lines: Sequence[int]) -> None:
     """Warn that lines of a text are not read, as notes on how a file is read are given."""
-    starts = [line for line in lines if line - 1 not in lines]
-    ends = [line for line in lines if line + 1 not in lines]
+    every = {*lines}
+    starts = [line for line in lines if line - 1 not in every]
+    ends = [line for line in lines if line + 1 not in every]
     parts = [str(a) if a == b else f"{a}-{b}" for a, b in zip(starts, ends, strict=True)]
     more = ", …" if len(parts) > MAX_SHOWN_LINES else ""
     words = "line" if len(lines) == 1 else "lines"

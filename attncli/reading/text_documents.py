@@ -27,7 +27,7 @@ from attncli.reading.document import (
     error_at,
     twice,
 )
-from attncli.reading.texts import LABELLED_ROW, PROMPT, ROW, Block, Table, blocks_in, cleaned
+from attncli.reading.texts import LABELLED_ROW, NAME, PROMPT, ROW, Block, Table, blocks_in, cleaned
 
 SETTING = regex(
     r"^[ \t]*(?:(?:const|let|var)[ \t]+|\$)?(?P<key>[^\W\d][\w^{}.]*)[ \t]*"
@@ -35,7 +35,6 @@ SETTING = regex(
     re.MULTILINE,
 )
 """A line that sets a key."""
-NAME = r"(?:\\\w+(?:\{\w+\}| (?=\w))|[^\W\d])[\w.^{}]*(?:\[[^\]\n]{1,20}\])*"
 PRINTED = r"\[(?:\s*\[)?\s*[-+.\d][^\s,]*[ \t]+[-+.\d]|(?:\w+\.)*(?:array|[tT]ensor)\("
 SIGNS = regex(
     rf"^(?:{PROMPT}[ \t]+)?(?:(?:const|let|var)[ \t]+|[$\\\[ \t]+)?{NAME}[ \t]*(?:<-|:?=)(?!=)"
@@ -58,7 +57,9 @@ VARIABLES = regex(
 )
 """A line of a program that sets whole numbers: n, d = 3, 2."""
 SIZE = regex(r"(?<=[(,\s])[^\W\d]\w*(?=[\s,)])")
-CODE = regex(r"[ \t]*(?:import|from|library|using|print|disp|clear|clc|close|#|%|//|\\)")
+CODE = regex(
+    r"[ \t]*(?:import|from|library|using|print|disp|clear|clc|close|#|%|//|\\|\w+ *= *[\[({]?$)"
+)
 """The beginning of a line without numbers that is passed over in silence."""
 FILLED_CALL = regex(r"(?:[\d.]+\s*\*\s*)?(?:\w+\.)*(?:eye|identity|zeros|ones|tri[lu])\(")
 NO_CONTENT = regex(r"(?:^|(?<=[\s;]))(?:#(?!\S)|//|%[ \t]*(?=[^\W\d]))[^\n|]*", re.MULTILINE)
@@ -159,6 +160,7 @@ class _Reader:
             names, numbers = (re.split(", *", part) for part in line.groups())
             if len(names) == len(numbers):
                 self.sizes.update(zip(names, numbers, strict=True))
+                self.read += [line.span()] * all(map(self._is_used, names))
         masked = self._without_settings()
         self.known = is_step if are_answers else is_key
         self.blocks = blocks_in(masked, self.known)
@@ -266,12 +268,16 @@ class _Reader:
         key, value = _plain(line["key"]), line["value"].strip()
         if not is_key(key):
             is_number = re.fullmatch(r"\d+(?:\.\d+)?;?", value) is not None
-            is_used = len(re.findall(rf"(?<!\w){re.escape(key)}(?!\w)", self.text)) > 1
-            if line["sign"] and is_number and not is_used:
+            if line["sign"] and is_number and not self._is_used(key):
                 self.values[key] = value
                 self.offsets[key] = line.start("key"), line.start("value")
         elif not (key_of(key) in REPLACES and re.fullmatch(r"[^\d'\"\[]*", value)):
             self.read.append(self._set(line))
+
+    def _is_used(self, name: str) -> bool:
+        """Return True if a name that is no key occurs twice, as that of a variable does."""
+        pattern = rf"(?<!\w){re.escape(name)}(?!\w)"
+        return not is_key(name) and len(re.findall(pattern, self.text)) > 1
 
     def _leave_out_results(self) -> None:
         """Leave out what follows from other matrices of the text, as programs print it."""
@@ -284,12 +290,16 @@ class _Reader:
                 self.read = [part for part in self.read if part[0] != at]
 
     def _unread_lines(self) -> list[int]:
-        text = _blank(self.masked, self.read)
-        return [
-            number
-            for number, line in enumerate(text.split("\n"), self.chunk.before + 1)
-            if re.search(r"\w", line) and not CODE.match(line)
-        ]
+        lines, at, unread = self.masked.split("\n"), 0, list[int]()
+        parts = sorted(self.read)
+        for number, line in enumerate(lines, self.chunk.before + 1):
+            while parts and parts[0][1] <= at:
+                parts.pop(0)
+            is_read = bool(parts) and parts[0][0] <= at + len(line)
+            if not is_read and re.search(r"\w", line) and not CODE.match(line):
+                unread.append(number)
+            at += len(line) + 1
+        return unread
 
 
 def _blank(text: str, spans: Iterable[tuple[int, int]]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,10 @@ def by_name(rows: list[dict[str, Any]]) -> pytest.MarkDecorator:
 def test_a_form_is_the_problem_that_was_meant(row: dict[str, Any], tmp_path: Path) -> None:
     means = row["means"]
     means = {key: BASES[means][key] for key in "QKV"} if isinstance(means, str) else means
-    (problem,) = attncli.load_all(saved(tmp_path, row["text"], row.get("suffix", "")))
+    file = saved(tmp_path, row["text"], row.get("suffix", ""))
+    unread = row.get("unread", "")
+    with pytest.warns(UnicodeWarning, match=f"{unread} are not read") if unread else nullcontext():
+        (problem,) = attncli.load_all(file)
     assert set(problem.given) == set(means)
     for key, meant in means.items():
         value = getattr(problem, key)
