@@ -109,6 +109,7 @@ KEY_LINE = regex(
     r"^(\"[^\"]*\"|'[^']*'|[^\s,;\"'#](\[[^]\n\r]*\]|[^[,;\n\r])*):(\s|$)", re.MULTILINE
 )
 """A key of YAML at the beginning of a line."""
+NUMBERS = regex(r"[0-9.eE+\-\s]*")
 MARKS = b"<!-- answer: ", rb"\attnanswer{"
 """Marks of answers in the bytes of a worksheet."""
 
@@ -423,6 +424,12 @@ def _is_csv(text: str, may_be_more: bool = False) -> bool:
 
     if SIGNS.search(content) or WRAPPED.match(content):
         return False
+    return may_be_more or _has_cells(text)
+
+
+def _has_cells(text: str) -> bool:
+    """Return True for a text with delimiters between its cells, of numbers or of single cells."""
     from attncli.reading.csv_blocks import delimiter_of
 
-    return may_be_more or delimiter_of(text)[0] != " "
+    is_plain = NUMBERS.fullmatch(text) or not re.search(r"\S[ \t]+\S", text)
+    return delimiter_of(text)[0] != " " or bool(is_plain)

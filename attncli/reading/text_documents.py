@@ -160,7 +160,7 @@ class _Reader:
             names, numbers = (re.split(", *", part) for part in line.groups())
             if len(names) == len(numbers):
                 self.sizes.update(zip(names, numbers, strict=True))
-                self.read += [line.span()] * all(map(self._is_used, names))
+                self.read += [line.span()] * any(map(self._is_used, names))
         masked = self._without_settings()
         self.known = is_step if are_answers else is_key
         self.blocks = blocks_in(masked, self.known)
@@ -271,6 +271,7 @@ class _Reader:
             if line["sign"] and is_number and not self._is_used(key):
                 self.values[key] = value
                 self.offsets[key] = line.start("key"), line.start("value")
+                self.read.append(line.span())
         elif not (key_of(key) in REPLACES and re.fullmatch(r"[^\d'\"\[]*", value)):
             self.read.append(self._set(line))
 

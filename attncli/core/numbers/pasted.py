@@ -94,7 +94,7 @@ def grid_of(text: str) -> LabelledGrid:
     """Return the numbers of a text block and the labels beside them.
 
     >>> grid_of("| am | 1 | 0 |")
-    LabelledGrid(rows=[[(7, '1'), (11, '0')]], labels=(['am'], None))
+    LabelledGrid(rows=[[(7, '1'), (11, '0')]], labels=(['am'], None), lead=())
     """
     if len(text) > 2**16 and not re.search(r"\w", text):  # longer than 100 × 100 blank cells
         raise NumberError("there is no number in it")
