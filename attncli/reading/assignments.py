@@ -17,9 +17,10 @@ from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.pasted import grid_of
 from attncli.core.problem.key_values import key_of
 from attncli.core.problem.keys import KEYS
+from attncli.core.problem.rows import row_name
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import ALIASES
-from attncli.core.text.strings import regex
+from attncli.core.text.strings import plain_name, regex
 from attncli.reading.document import Chunk, Raw, blanked, error_at, twice
 
 PROMPT = r"(?:>{1,3}|In \[\d+\]:|octave:\d+>|julia>)[ \t]+"
@@ -135,7 +136,12 @@ def _hold_same_numbers(first: Raw, second: Raw) -> bool:
 
 def _is_known(key: str) -> bool:
     """Return True for the key of a value, and not for a label before a row of a matrix."""
-    return key_of(key) in KEYS or key in ALIASES or key in ("name", "student")
+    return (
+        key_of(key) in KEYS
+        or row_name(plain_name(key)) != ""
+        or key in ALIASES
+        or key in ("name", "student")
+    )
 
 
 def _value(text: str) -> Raw:

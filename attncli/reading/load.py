@@ -17,6 +17,7 @@ from attncli.core.problem.keys import KEYS, WITH_PARTS
 from attncli.core.problem.kinds import KINDS
 from attncli.core.problem.marking import FLAGS
 from attncli.core.problem.problem import Problem
+from attncli.core.problem.rows import LABELLED, refuse_other_order, with_rows
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import visible
 from attncli.reading.document import PAUSE, Document, FileName, Raw, assign, error_at
@@ -26,12 +27,6 @@ from attncli.reading.read import matrix_file, read, read_bytes
 if TYPE_CHECKING:
     from attncli.core.numbers.grid import Labels
 
-LABELLED = {
-    **dict.fromkeys(("X", "Q"), ("tokens", "")),
-    **dict.fromkeys(("memory", "K", "V"), ("memory_tokens", "")),
-    **dict.fromkeys(("scores", "bias", "mask"), ("tokens", "memory_tokens")),
-}
-"""The keys that hold the labels of a matrix's rows and of its columns."""
 LABELLED_TEXTS = ("X", "memory")
 """Matrices whose text blocks may have a word beside each row, which names its token."""
 
@@ -155,6 +150,7 @@ def _problem(
                 hint = f"write -m layers.1.{key}={visible(name)}"
                 raise fail(f"the layers have a {key} of their own", key, hint=hint)
             source.set_matrix(key, name, None)
+        source.values, source.rows = with_rows(source.values)
         source.fetch_files(Folder(document.folder, overrides.allow_outside))
         kind = KINDS.get(str(source.values.get("kind", "self")))
         for key, labels in source.labels.items():
@@ -178,10 +174,15 @@ class ProblemSource:
         self.document = document
         self.values = dict(document.values)
         self.paths: dict[str, errors.KeyPath] = {}  # of keys under other names in the document
+        self.rows: dict[str, list[errors.KeyPath]] = {}  # of matrices, each written by itself
         self.origins: dict[str, errors.Locate] = {}  # of flags and other files
         self.labels: dict[str, list[str]] = {}  # beside matrices, by the key whose value they are
 
     def locate(self, path: errors.KeyPath) -> Place:
+        if path and (rows := self.rows.get(str(path[0]))):
+            is_columns = self.values.get("tokens_as") == "columns"
+            row, *rest = ([*path[:0:-1]] if is_columns else path[1:]) or [0]
+            path = (*rows[int(row) % len(rows)], *rest)
         words = [part for part in path if isinstance(part, str)]
         for count in range(len(words), 0, -1):
             if origin := self.origins.get(".".join(words[:count])):
@@ -266,19 +267,9 @@ class ProblemSource:
                 words = columns
             if words and all(map(str.isdecimal, words)):  # a count of the rows
                 words = None
-            self._compare(key, words or [])
+            refuse_other_order(key, words or [], self.values.get(LABELLED[key][0]))
             self._take_labels(key, (words, None))
         return text
-
-    def _compare(self, key: str, labels: list[str]) -> None:
-        name = LABELLED[key][0]
-        tokens = self.values.get(name)
-        words = tokens.replace(",", " ").split() if isinstance(tokens, str) else tokens or []
-        if words != labels and sorted(map(str, words)) == sorted(labels):
-            rows = f"the rows of {key} are {', '.join(labels)}"
-            message = f"{rows}, but {name} are {', '.join(words)}"
-            hint = "write both in one order"
-            raise InputError(Fault(message, (key,), hint, related=(name,), needs="text"))
 
     def fetch_files(self, folder: Folder) -> None:
         for key, value in list(self.values.items()):

@@ -36,6 +36,28 @@ quotation marks. Some split every file at semicolons, also inside of quotation m
 SEPARATOR = regex(r'[;\t\r\n"]')
 """What parts cells, beside the delimiter, for some spreadsheet."""
 
+TEX = (
+    (r"\\d?frac\s*\{((?:[^{}]|\{[^{}]*\})*)\}", r"\1/"),
+    (r"\\(?:top|intercal)(?![a-zA-Z])", "T"),
+    (r"\\(?:text|math|operatorname|bold|vec|left|right)\w*|[\\$]", ""),
+    (r"\A\{(\w+)\}", r"\1"),
+)
+"""Commands of TeX around or in a name, each with what it means there."""
+
+SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+
+
+def plain_name(word: str) -> str:
+    r"""Return a name without commands of TeX and with its subscript behind a _.
+
+    >>> [plain_name(word) for word in (r"$\mathbf{q}_1$", "k₂", r"\frac{QK^\top}{\sqrt{d_k}}")]
+    ['q_1', 'k_2', 'QK^T/{sqrt{d_k}}']
+    """
+    for pattern, plain in TEX if "\\" in word or "$" in word else ():
+        word = re.sub(pattern, plain, word)
+    return re.sub("([₀-₉]+)", r"_\1", word).translate(SUBSCRIPTS).strip()
+
+
 JOINERS = "\u200c\u200d"
 """Characters that shape words and move nothing on the screen."""
 
