@@ -5,26 +5,36 @@ Faults are of keys under wrong names, of values that cannot be read, and of open
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import chain, groupby
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from attncli.core.attention.scores import SCORES
-from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, refuse
+from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, fail, refuse
 from attncli.core.numbers.forms import ArrayForm
-from attncli.core.numbers.matrices import as_raw, block_rows
+from attncli.core.numbers.matrices import as_raw, block_rows, to_array
 from attncli.core.numbers.other_words import HINTS, OTHER_WORDS
-from attncli.core.numbers.written import dotted, is_open, name_of
+from attncli.core.numbers.written import dotted, is_open, name_of, shape_words
 from attncli.core.problem.keys import KEYS, WITH_PARTS
 from attncli.core.problem.kinds import KINDS
 from attncli.core.problem.rows import PATTERNS, row_name
 from attncli.core.problem.shapes import heads_of
 from attncli.core.records import EMPTY
-from attncli.core.text.strings import OF_LAYER, called_by, did_you_mean, plain_name, regex, visible
+from attncli.core.text.strings import (
+    MAX_NEAR_WORDS,
+    OF_LAYER,
+    called_by,
+    did_you_mean,
+    near_words,
+    plain_name,
+    regex,
+    visible,
+)
 
 LONG = {"q": ("query",), "k": ("key",), "v": ("value",), "o": ("out", "output")}
 """Words for the letters of weights, as in W_query."""
@@ -182,8 +192,10 @@ def with_keys(written: Mapping[str, Any]) -> dict[str, Any]:
     return named
 
 
-def hint_for(word: str) -> str:
+def hint_for(word: str, shape: Sequence[int] = (), fitting: Sequence[str] = ()) -> str:
     """Return a hint for an unknown key: what to write here instead, or the key that is like it.
+
+    Of a matrix, it says the shape, and which keys have it, of those that are `fitting`.
 
     >>> hint_for("is_causal"), hint_for("maks")
     ('write mask: causal where the future is blocked, else leave it out', 'did you mean mask?')
@@ -202,7 +214,15 @@ def hint_for(word: str) -> str:
     hints = [f"write {hint}" for hint, words in rows if ends & {*words.split()}]
     hints += [hint for hint, words in WITHOUT_KEY.items() if ends & {*words.split()}]
     hints += [hint for name, hint in HINTS.items() if name in ends]
-    return hints[0] if hints else did_you_mean(word, KEYS, "attn schema")
+    if hints or not shape:
+        return hints[0] if hints else did_you_mean(word, KEYS, "attn schema")
+    from attncli.core.tape.cell_names import ALIASES, meant  # for unknown matrices alone
+
+    if steps := meant(word, ALIASES):
+        return f"leave the step {steps[0]} out, or write it under answers to have it checked"
+    by_letter = sorted(fitting, key=lambda key: key[0].lower() != plain[:1])
+    near = near_words(word, fitting) or by_letter[:MAX_NEAR_WORDS]
+    return f"its shape is {shape_words(shape)}: is it {' or '.join(near) or 'left over'}?"
 
 
 DEFAULTS: Mapping[str, Any] = {key: row.default for key, row in KEYS.items()}
@@ -217,10 +237,13 @@ def read_keys(named: Mapping[str, Any], copy: bool) -> tuple[dict[str, Any], dic
     raw: dict[str, Any] = {}
     values: dict[str, Any] = {}
     faults: list[Fault] = []
+    if "model_type" in named:
+        message = "this is the config.json of a model, not a problem"
+        raise fail(message, "model_type", hint="attn count config.json counts its work and cache")
     for key, written in named.items():
         if key not in KEYS:
-            hint = hint_for(key) if len(faults) < MAX_SHOWN_FAULTS else ""
-            faults.append(Fault(f"unknown key {visible(key)}", (key,), hint))
+            unknown = Fault(f"unknown key {visible(key)}", (key,))
+            faults.append(_unknown(key, named) if len(faults) < MAX_SHOWN_FAULTS else unknown)
             continue
         try:
             raw[key] = as_raw(written, (key,), copy)
@@ -230,6 +253,32 @@ def read_keys(named: Mapping[str, Any], copy: bool) -> tuple[dict[str, Any], dic
     if faults:
         refuse(with_open_cells_together(faults, raw))
     return raw, values
+
+
+def _unknown(key: str, named: Mapping[str, Any]) -> Fault:
+    """Return the fault of an unknown key; of a matrix, with its shape and the keys that have it."""
+    kind = KINDS.get(str(named.get("kind", "self")), KINDS["self"])
+    sizes, shape = dict[str, int](), _shape(named[key])
+    for name, axes in kind.all_shapes.items():
+        sizes |= zip(axes, _shape(named.get(name))[-len(axes) :], strict=False)
+    fitting = [
+        name
+        for name, axes in kind.all_shapes.items()
+        if name in KEYS.keys() - named.keys() and prod(shape[: -len(axes)]) == 1
+        if all(
+            sizes.get(axis, size) == size
+            for axis, size in zip(axes, shape[-len(axes) :], strict=False)
+        )
+    ]
+    return Fault(f"unknown key {visible(key)}", (key,), hint_for(key, shape, fitting))
+
+
+def _shape(raw: Any) -> tuple[int, ...]:
+    """Return the shape of a matrix; () for anything else, also a single number."""
+    with suppress(InputError):
+        shape = to_array(raw, (), infinite=True).shape
+        return shape if prod(shape) > 1 else ()
+    return ()
 
 
 def with_defaults(read: dict[str, Any]) -> dict[str, Any]:

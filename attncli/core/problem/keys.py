@@ -255,7 +255,8 @@ class ProblemFields:
             "mask: causal where the future is blocked, else leave it out": (
                 "causal is_causal causal_mask use_causal_mask"
             ),
-            "mask: a 0/1 matrix (1 = may attend), or bias: what is added to the scores": (
+            "mask: a 0/1 matrix (1 = may attend), for the padding of a batch one with the axes"
+            " (B, 1, m), as [[[1, 1, 0]], …]; or bias: what is added to the scores": (
                 "attention_mask attn_mask attn_bias masks"
             ),
             "mask: {lengths: …}, how many keys are real, or mask: a 0/1 matrix": (

@@ -242,7 +242,7 @@ MIN_SIMILARITY, MIN_OF_SHORT = 0.6, 0.8
 
 MAX_LISTED_WORDS, MAX_NEAR_WORDS, MIN_LIKENESS = 20, 4, 0.4
 """Maximum number of known words that a message lists, and of those nearest if there are more, with
-the minimum similarity of these."""
+the minimum similarity of these where another command lists all."""
 
 
 def did_you_mean(word: str, known: Iterable[str], lists_all: str = "") -> str:
@@ -256,16 +256,17 @@ def those_like(word: str, known: Sequence[str], lists_all: str = "") -> str:
     """Return known words as a list; of many only those like a word, and what lists them all.
 
     >>> many = [f"k{number}" for number in range(40)]
-    >>> those_like("c", ["a", "b"]), those_like("k30", many, "attn schema"), those_like("c", many)
-    ('a, b', 'k30, k3, k0, k39, … (40 in all: see attn schema)', '40 words')
+    >>> those_like("c", ["a", "b"]), those_like("k30", many, "attn schema")
+    ('a, b', 'k30, k3, k0, k39, … (40 in all: see attn schema)')
     """
     if len(known) <= MAX_LISTED_WORDS:
         return ", ".join(known)
     import difflib  # which only a misspelt word needs
 
-    near = difflib.get_close_matches(word, known, n=MAX_NEAR_WORDS, cutoff=MIN_LIKENESS)
+    likeness = MIN_LIKENESS if lists_all else 0.0
+    near = difflib.get_close_matches(word, known, n=MAX_NEAR_WORDS, cutoff=likeness)
     if not near:
-        return f"{len(known)} words{lists_all and f', which {lists_all} lists'}"
+        return f"{len(known)} words, which {lists_all} lists"
     return f"{', '.join(near)}, … ({len(known)} in all{lists_all and f': see {lists_all}'})"
 
 
