@@ -191,9 +191,9 @@ class _Reader(Record):
         pieces = base.split("_")
         for count in range(len(pieces) - 1, 0, -1):
             letter, word = "_".join(pieces[:count]), "_".join(pieces[count:])
-            step = self.of_letter(letter)
+            step = self.of_letter(letter) or (self.called(letter) if word.isdecimal() else None)
             # weights_2 is the second head if there are heads; q_2 is the second row of each head.
-            is_head = word.isdecimal() and len(letter) > 1
+            is_head = word.isdecimal() and (len(letter) > 1 or letter.isupper())
             if step is not None and not (is_head and "head" in step.leading):
                 leads = map(range, step.value.shape[: len(step.leading)])
                 return Cells(step, (*leads, *_along(step, [word], base)))
