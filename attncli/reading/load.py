@@ -17,7 +17,7 @@ from attncli.core.problem.keys import KEYS, WITH_PARTS
 from attncli.core.problem.kinds import KINDS
 from attncli.core.problem.marking import FLAGS
 from attncli.core.problem.problem import Problem
-from attncli.core.problem.rows import LABELLED, refuse_other_order, with_rows
+from attncli.core.problem.rows import LABELLED, refuse_other_order, row_name, with_rows
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import visible
 from attncli.reading.document import PAUSE, Document, FileName, Raw, assign, error_at
@@ -201,6 +201,7 @@ class ProblemSource:
             raise error_at(self.document.locate(()), message, hint)
         if self.values.pop("steps", None) is not None:
             self._take_results()
+        self._take_vectors()
         named = with_keys(self.values)
         for key, word in zip(named, self.values, strict=True):
             if key != word:
@@ -216,6 +217,19 @@ class ProblemSource:
         for key, raw in named.items():
             if isinstance(raw, str) and key in KEYS and not names_file(raw):
                 named[key] = self._text_block(key, raw)
+
+    def _take_vectors(self) -> None:
+        """Of a table of queries and keys under their names, q and k1, take each row by itself."""
+        words, _ = self.document.labels.get("X", (None, None))
+        if not words or not self.document.bare or not {"q", "k"} <= {word[:1] for word in words}:
+            return
+        if all(row_name(word) or word in ("q", "k", "v") for word in words):
+            for row, (word, vector) in enumerate(zip(words, self.values.pop("X"), strict=True)):
+                self.paths[word] = ("X", row)
+                if word in self.values:
+                    message = f"{word} is written twice"
+                    raise error_at(self.locate((word,)), message, "keep one of them")
+                self.values[word] = vector
 
     def layers(self) -> list[dict[str, Raw]]:
         """Return the layers of a transformer that are mappings, if it has several."""
@@ -246,7 +260,8 @@ class ProblemSource:
             raise error_at(self.document.locate(("steps",)), message, hint)
 
     def _take_labels(self, key: str, labels: Labels) -> None:
-        names = LABELLED.get(key.partition(".")[0], ("", ""))
+        head = key.partition(".")[0]
+        names = LABELLED.get(head, ("", "")) if head in self.values else ("", "")
         for name, words in zip(names, labels, strict=True):
             if name and words:
                 self.labels.setdefault(name, words)
