@@ -96,7 +96,8 @@ def _rows_by_key(named: Mapping[str, Any], keys: Collection[str]) -> Iterator[tu
     states = {"s", "h"} & of_letter.keys()  # of a decoder, and of an encoder
     of_states = {"h": "memory", "s": "X"} if len(states) > 1 else {"h": "X", "s": ""}
     for letter, rows in of_letter.items():
-        if key := of_states.get(letter, letter.upper()):
+        key = of_states.get(letter, letter.upper())
+        if key and (letter, [*rows]) != ("h", ["0"]):  # that is a key of other kinds
             yield key, rows
     for key in WITH_LABELS:
         if isinstance(named.get(key), Mapping) and named[key]:

@@ -53,7 +53,9 @@ def plain_name(word: str) -> str:
     >>> [plain_name(word) for word in (r"$\mathbf{q}_1$", "k₂", r"\frac{QK^\top}{\sqrt{d_k}}")]
     ['q_1', 'k_2', 'QK^T/{sqrt{d_k}}']
     """
-    for pattern, plain in TEX if "\\" in word or "$" in word else ():
+    if word.isascii() and "\\" not in word and "$" not in word:
+        return word.strip()
+    for pattern, plain in TEX:
         word = re.sub(pattern, plain, word)
     return re.sub("([₀-₉]+)", r"_\1", word).translate(SUBSCRIPTS).strip()
 
