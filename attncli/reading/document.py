@@ -335,8 +335,13 @@ def submission_of(
     as_written = {k: with_zeros(raw["value"]) if k in recorded else raw for k, raw in items}
 
     def place(path: KeyPath) -> Place:
-        inner = ("value",) if path and path[0] in recorded else ()
-        return locate((*filter(None, (part,)), *path[:1], *inner, *path[1:]))
+        key, rest = path[:1], path[1:]
+        raw = matrices.get(str(key[0])) if rest else None
+        if key and key[0] in recorded:
+            rest = ("value", *rest)
+        elif isinstance(raw, Mapping) and isinstance(rest[0], int):  # rows under their labels
+            rest = ([*raw][rest[0]], *rest[1:])
+        return locate((*filter(None, (part,)), *key, *rest))
 
     start = f"{part}." if part else ""
     inner = {key.removeprefix(start): w for key, w in labels.items() if key.startswith(start)}

@@ -14,9 +14,10 @@ from attncli.core.numbers.pasted import grid_of
 from attncli.core.problem.key_values import key_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import REPLACES
+from attncli.core.problem.rows import row_name
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import ALIASES, may_mean_step
-from attncli.core.text.strings import regex
+from attncli.core.text.strings import plain_name, regex
 from attncli.reading.document import (
     KEYS_BESIDE_STEPS,
     STUDENT_KEYS,
@@ -50,8 +51,6 @@ JSON_START = regex(r"\s*\{\s*\"\w+\"\s*:\s*[\[{\"\d]")
 WRAPPED = regex(r"\s*(?:Parameter containing:\s*)?(?:[\w.]+\(\s*)?(?:[\[({|⎡⎛┌$\\]|\+-|c\()")
 """The beginning of a pasted matrix without a name, by what is around it."""
 ROWS_ALONE = regex(rf"\s*(?:(?:{LABELLED_ROW}){{2}}|(?!-\s)(?=[^\n]*\d){ROW})", re.MULTILINE)
-ROW_NAME = regex(r"[qkvxh](?:_?\{?\d{1,4}\}?|[₀-₉]{1,4})")
-"""The name of a row of a matrix, such as k_1."""
 VARIABLES = regex(
     r"^[ \t]*([^\W\d]\w*(?:, *[^\W\d]\w*)*)[ \t]*=[ \t]*(\d+(?:, *\d+)*)[ \t;]*$", re.MULTILINE
 )
@@ -100,7 +99,7 @@ class TextDocument(Record):
 def is_key(word: str) -> bool:
     """Return True if a word may be the name of a matrix of a problem, or of a row of one."""
     key = key_of(word.partition("[")[0]).partition(".")[0]
-    return (key in KEYS and is_array(key)) or ROW_NAME.fullmatch(word) is not None
+    return (key in KEYS and is_array(key)) or row_name(word) != "" or word == "s"
 
 
 def is_array(key: str) -> bool:
@@ -204,7 +203,7 @@ class _Reader:
         """Take a line that sets a key, and what is indented below it; return where they are."""
         start, end = line.span()
         if line["sign"]:
-            key = _plain(line["key"])
+            key = plain_name(line["key"])
             self.values[key] = _value(line["value"])
             self.offsets[key] = line.start("key"), line.start("value")
             return start, end
@@ -228,7 +227,7 @@ class _Reader:
         return TextDocument(self.chunk, self.values, self.offsets, rest, self._unread_lines())
 
     def _take(self, block: Block) -> None:
-        name, table = _plain(block.name), block.table
+        name, table = plain_name(block.name), block.table
         value = _value(self.text[table.start : table.end])
         if FILLED_CALL.match(value):
             value = SIZE.sub(lambda word: self.sizes.get(word[0], word[0]), value)
@@ -265,7 +264,7 @@ class _Reader:
 
     def _take_unread(self, line: re.Match[str]) -> None:
         """Take a line that sets a key without a matrix, which is an error, or a file."""
-        key, value = _plain(line["key"]), line["value"].strip()
+        key, value = plain_name(line["key"]), line["value"].strip()
         if not is_key(key):
             is_number = re.fullmatch(r"\d+(?:\.\d+)?;?", value) is not None
             if line["sign"] and is_number and not self._is_used(key):
@@ -310,11 +309,6 @@ def _blank(text: str, spans: Iterable[tuple[int, int]]) -> str:
         parts += text[at:start], re.sub(r"[^\n]", " ", text[max(at, start) : end])
         at = max(at, end)
     return "".join([*parts, text[at:]])
-
-
-def _plain(name: str) -> str:
-    """Return a name without the signs of LaTeX."""
-    return re.sub(r"\\\w+|[{}$]", "", name)
 
 
 def _has_rows(text: str) -> bool:
