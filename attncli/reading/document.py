@@ -177,8 +177,9 @@ def unread(error: InputError, name: str, folder: Path) -> Document:
 
 def note_unread(name: str, lines: Sequence[int]) -> None:
     """Warn that lines of a text are not read, as notes on how a file is read are given."""
-    starts = [line for line in lines if line - 1 not in lines]
-    ends = [line for line in lines if line + 1 not in lines]
+    every = {*lines}
+    starts = [line for line in lines if line - 1 not in every]
+    ends = [line for line in lines if line + 1 not in every]
     parts = [str(a) if a == b else f"{a}-{b}" for a, b in zip(starts, ends, strict=True)]
     more = ", …" if len(parts) > MAX_SHOWN_LINES else ""
     words = "line" if len(lines) == 1 else "lines"
@@ -343,8 +344,13 @@ def submission_of(
     as_written = {k: with_zeros(raw["value"]) if k in recorded else raw for k, raw in items}
 
     def place(path: KeyPath) -> Place:
-        inner = ("value",) if path and path[0] in recorded else ()
-        return locate((*filter(None, (part,)), *path[:1], *inner, *path[1:]))
+        key, rest = path[:1], path[1:]
+        raw = matrices.get(str(key[0])) if rest else None
+        if key and key[0] in recorded:
+            rest = ("value", *rest)
+        elif isinstance(raw, Mapping) and isinstance(rest[0], int):  # rows under their labels
+            rest = ([*raw][rest[0]], *rest[1:])
+        return locate((*filter(None, (part,)), *key, *rest))
 
     start = f"{part}." if part else ""
     inner = {key.removeprefix(start): w for key, w in labels.items() if key.startswith(start)}

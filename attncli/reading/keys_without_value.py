@@ -8,6 +8,7 @@ from attncli.core.errors import Fault, KeyPath
 from attncli.core.numbers.forms import TRUTH, Form
 from attncli.core.problem.key_values import hint_for, key_of
 from attncli.core.problem.keys import KEYS
+from attncli.core.problem.rows import row_name
 from attncli.core.records import replace
 from attncli.core.tape.cell_names import ALIASES, may_mean_step
 from attncli.core.text.strings import did_you_mean, near_words, regex, visible
@@ -92,7 +93,7 @@ def _likely_form(word: str, parents: list[str], is_only: bool) -> str:
         return f"write {parents[0]}: {word}"
     if parents == ["answers"] and near_words(word, ALIASES):
         return did_you_mean(word, ALIASES)
-    if not form and not parents:
+    if not form and not parents and not row_name(word):
         return hint_for(word)
     words = ["true"] if form is TRUTH else form.words() if form else []
     return f"write such as {word}: {words[0] if words else '…'}, or leave the key out"

@@ -17,6 +17,7 @@ from attncli.core.problem.keys import KEYS, WITH_PARTS
 from attncli.core.problem.kinds import KINDS
 from attncli.core.problem.marking import FLAGS
 from attncli.core.problem.problem import Problem
+from attncli.core.problem.rows import LABELLED, refuse_other_order, row_name, with_rows
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import visible
 from attncli.reading.document import PAUSE, Document, FileName, Raw, assign, error_at
@@ -26,12 +27,6 @@ from attncli.reading.read import matrix_file, read, read_bytes
 if TYPE_CHECKING:
     from attncli.core.numbers.grid import Labels
 
-LABELLED = {
-    **dict.fromkeys(("X", "Q"), ("tokens", "")),
-    **dict.fromkeys(("memory", "K", "V"), ("memory_tokens", "")),
-    **dict.fromkeys(("scores", "bias", "mask"), ("tokens", "memory_tokens")),
-}
-"""The keys that hold the labels of a matrix's rows and of its columns."""
 LABELLED_TEXTS = ("X", "memory")
 """Matrices whose text blocks may have a word beside each row, which names its token."""
 
@@ -155,6 +150,7 @@ def _problem(
                 hint = f"write -m layers.1.{key}={visible(name)}"
                 raise fail(f"the layers have a {key} of their own", key, hint=hint)
             source.set_matrix(key, name, None)
+        source.values, source.rows = with_rows(source.values)
         source.fetch_files(Folder(document.folder, overrides.allow_outside))
         kind = KINDS.get(str(source.values.get("kind", "self")))
         for key, labels in source.labels.items():
@@ -178,10 +174,15 @@ class ProblemSource:
         self.document = document
         self.values = dict(document.values)
         self.paths: dict[str, errors.KeyPath] = {}  # of keys under other names in the document
+        self.rows: dict[str, list[errors.KeyPath]] = {}  # of matrices, each written by itself
         self.origins: dict[str, errors.Locate] = {}  # of flags and other files
         self.labels: dict[str, list[str]] = {}  # beside matrices, by the key whose value they are
 
     def locate(self, path: errors.KeyPath) -> Place:
+        if path and (rows := self.rows.get(str(path[0]))):
+            is_columns = self.values.get("tokens_as") == "columns"
+            row, *rest = ([*path[:0:-1]] if is_columns else path[1:]) or [0]
+            path = (*rows[int(row) % len(rows)], *rest)
         words = [part for part in path if isinstance(part, str)]
         for count in range(len(words), 0, -1):
             if origin := self.origins.get(".".join(words[:count])):
@@ -200,6 +201,7 @@ class ProblemSource:
             raise error_at(self.document.locate(()), message, hint)
         if self.values.pop("steps", None) is not None:
             self._take_results()
+        self._take_vectors()
         named = with_keys(self.values)
         for key, word in zip(named, self.values, strict=True):
             if key != word:
@@ -215,6 +217,19 @@ class ProblemSource:
         for key, raw in named.items():
             if isinstance(raw, str) and key in KEYS and not names_file(raw):
                 named[key] = self._text_block(key, raw)
+
+    def _take_vectors(self) -> None:
+        """Of a table of queries and keys under their names, q and k1, take each row by itself."""
+        words, _ = self.document.labels.get("X", (None, None))
+        if not words or not self.document.bare or not {"q", "k"} <= {word[:1] for word in words}:
+            return
+        if all(row_name(word) or word in ("q", "k", "v") for word in words):
+            for row, (word, vector) in enumerate(zip(words, self.values.pop("X"), strict=True)):
+                self.paths[word] = ("X", row)
+                if word in self.values:
+                    message = f"{word} is written twice"
+                    raise error_at(self.locate((word,)), message, "keep one of them")
+                self.values[word] = vector
 
     def layers(self) -> list[dict[str, Raw]]:
         """Return the layers of a transformer that are mappings, if it has several."""
@@ -245,7 +260,8 @@ class ProblemSource:
             raise error_at(self.document.locate(("steps",)), message, hint)
 
     def _take_labels(self, key: str, labels: Labels) -> None:
-        names = LABELLED.get(key.partition(".")[0], ("", ""))
+        head = key.partition(".")[0]
+        names = LABELLED.get(head, ("", "")) if head in self.values else ("", "")
         for name, words in zip(names, labels, strict=True):
             if name and words:
                 self.labels.setdefault(name, words)
@@ -266,19 +282,9 @@ class ProblemSource:
                 words = columns
             if words and all(map(str.isdecimal, words)):  # a count of the rows
                 words = None
-            self._compare(key, words or [])
+            refuse_other_order(key, words or [], self.values.get(LABELLED[key][0]))
             self._take_labels(key, (words, None))
         return text
-
-    def _compare(self, key: str, labels: list[str]) -> None:
-        name = LABELLED[key][0]
-        tokens = self.values.get(name)
-        words = tokens.replace(",", " ").split() if isinstance(tokens, str) else tokens or []
-        if words != labels and sorted(map(str, words)) == sorted(labels):
-            rows = f"the rows of {key} are {', '.join(labels)}"
-            message = f"{rows}, but {name} are {', '.join(words)}"
-            hint = "write both in one order"
-            raise InputError(Fault(message, (key,), hint, related=(name,), needs="text"))
 
     def fetch_files(self, folder: Folder) -> None:
         for key, value in list(self.values.items()):

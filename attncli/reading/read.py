@@ -135,6 +135,7 @@ KEY_LINE = regex(
     r"^(\"[^\"]*\"|'[^']*'|[^\s,;\"'#](\[[^]\n\r]*\]|[^[,;\n\r])*):(\s|$)", re.MULTILINE
 )
 """A key of YAML at the beginning of a line."""
+NUMBERS = regex(r"[0-9.eE+\-\s]*")
 MARKS = b"<!-- answer: ", rb"\attnanswer{"
 """Marks of answers in the bytes of a worksheet."""
 
@@ -374,6 +375,26 @@ def _of_arrays(data: _Bytes, reading: _Reading) -> Iterator[Document]:
     yield Document(reading.name, reading.folder, values, lambda _: place, bare=bare)
 
 
+READERS: Sequence[tuple[Sign, Reader]] = (
+    (is_workbook, _of_workbook),
+    (are_arrays, _of_arrays),
+    (is_notebook, _of_notebook),
+    (is_web_page, _of_web_page),
+    (lambda start, suffix: True, _of_text_file),
+)
+"""Readers, each with the sign of its files. After `unsupported`, the first sign that a file has
+decides. Plain text is then told apart in `_of_titled`: answers in prose, CSV, or YAML."""
+
+
+def reader_of(start: bytes, suffix: str) -> Reader:
+    return next(reader for has_sign, reader in READERS if has_sign(start, suffix))
+
+
+def may_be_cut(start: bytes, suffix: str) -> bool:
+    """Return True for a plain text, unless its suffix says that it is CSV, which is read whole."""
+    return reader_of(start, suffix) is _of_text_file and suffix not in CSV_SUFFIXES
+
+
 def _of_text(texts: Iterator[str], reading: _Reading) -> Iterator[Document]:
     if reading.suffix in CSV_SUFFIXES:
         yield from _of_csv(whole(texts), reading)
@@ -498,26 +519,12 @@ def _is_csv(text: str, may_be_more: bool = False) -> bool:
 
     if SIGNS.search(content) or WRAPPED.match(content):
         return False
+    return may_be_more or _has_cells(text)
+
+
+def _has_cells(text: str) -> bool:
+    """Return True for a text with delimiters between its cells, of numbers or of single cells."""
     from attncli.reading.csv_blocks import delimiter_of
 
-    return may_be_more or delimiter_of(text)[0] != " "
-
-
-READERS: Sequence[tuple[Sign, Reader]] = (
-    (is_workbook, _of_workbook),
-    (are_arrays, _of_arrays),
-    (is_notebook, _of_notebook),
-    (is_web_page, _of_web_page),
-    (lambda start, suffix: True, _of_text_file),
-)
-"""Readers, each with the sign of its files. After `unsupported`, the first sign that a file has
-decides. Plain text is then told apart in `_of_titled`: answers in prose, CSV, or YAML."""
-
-
-def reader_of(start: bytes, suffix: str) -> Reader:
-    return next(reader for has_sign, reader in READERS if has_sign(start, suffix))
-
-
-def may_be_cut(start: bytes, suffix: str) -> bool:
-    """Return True for a plain text, unless its suffix says that it is CSV, which is read whole."""
-    return reader_of(start, suffix) is _of_text_file and suffix not in CSV_SUFFIXES
+    is_plain = NUMBERS.fullmatch(text) or not re.search(r"\S[ \t]+\S", text)
+    return delimiter_of(text)[0] != " " or bool(is_plain)

@@ -14,9 +14,10 @@ from attncli.core.numbers.pasted import grid_of
 from attncli.core.problem.key_values import key_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import REPLACES
+from attncli.core.problem.rows import row_name
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import ALIASES, may_mean_step
-from attncli.core.text.strings import regex
+from attncli.core.text.strings import plain_name, regex
 from attncli.reading.document import (
     KEYS_BESIDE_STEPS,
     STUDENT_KEYS,
@@ -27,7 +28,7 @@ from attncli.reading.document import (
     error_at,
     twice,
 )
-from attncli.reading.texts import LABELLED_ROW, PROMPT, ROW, Block, Table, blocks_in, cleaned
+from attncli.reading.texts import LABELLED_ROW, NAME, PROMPT, ROW, Block, Table, blocks_in, cleaned
 
 SETTING = regex(
     r"^[ \t]*(?:(?:const|let|var)[ \t]+|\$)?(?P<key>[^\W\d][\w^{}.]*)[ \t]*"
@@ -35,7 +36,6 @@ SETTING = regex(
     re.MULTILINE,
 )
 """A line that sets a key."""
-NAME = r"(?:\\\w+(?:\{\w+\}| (?=\w))|[^\W\d])[\w.^{}]*(?:\[[^\]\n]{1,20}\])*"
 PRINTED = r"\[(?:\s*\[)?\s*[-+.\d][^\s,]*[ \t]+[-+.\d]|(?:\w+\.)*(?:array|[tT]ensor)\("
 SIGNS = regex(
     rf"^(?:{PROMPT}[ \t]+)?(?:(?:const|let|var)[ \t]+|[$\\\[ \t]+)?{NAME}[ \t]*(?:<-|:?=)(?!=)"
@@ -51,14 +51,14 @@ JSON_START = regex(r"\s*\{\s*\"\w+\"\s*:\s*[\[{\"\d]")
 WRAPPED = regex(r"\s*(?:Parameter containing:\s*)?(?:[\w.]+\(\s*)?(?:[\[({|⎡⎛┌$\\]|\+-|c\()")
 """The beginning of a pasted matrix without a name, by what is around it."""
 ROWS_ALONE = regex(rf"\s*(?:(?:{LABELLED_ROW}){{2}}|(?!-\s)(?=[^\n]*\d){ROW})", re.MULTILINE)
-ROW_NAME = regex(r"[qkvxh](?:_?\{?\d{1,4}\}?|[₀-₉]{1,4})")
-"""The name of a row of a matrix, such as k_1."""
 VARIABLES = regex(
     r"^[ \t]*([^\W\d]\w*(?:, *[^\W\d]\w*)*)[ \t]*=[ \t]*(\d+(?:, *\d+)*)[ \t;]*$", re.MULTILINE
 )
 """A line of a program that sets whole numbers: n, d = 3, 2."""
 SIZE = regex(r"(?<=[(,\s])[^\W\d]\w*(?=[\s,)])")
-CODE = regex(r"[ \t]*(?:import|from|library|using|print|disp|clear|clc|close|#|%|//|\\)")
+CODE = regex(
+    r"[ \t]*(?:import|from|library|using|print|disp|clear|clc|close|#|%|//|\\|\w+ *= *[\[({]?$)"
+)
 """The beginning of a line without numbers that is passed over in silence."""
 FILLED_CALL = regex(r"(?:[\d.]+\s*\*\s*)?(?:\w+\.)*(?:eye|identity|zeros|ones|tri[lu])\(")
 NO_CONTENT = regex(r"(?:^|(?<=[\s;]))(?:#(?!\S)|//|%[ \t]*(?=[^\W\d]))[^\n|]*", re.MULTILINE)
@@ -99,7 +99,7 @@ class TextDocument(Record):
 def is_key(word: str) -> bool:
     """Return True if a word may be the name of a matrix of a problem, or of a row of one."""
     key = key_of(word.partition("[")[0]).partition(".")[0]
-    return (key in KEYS and is_array(key)) or ROW_NAME.fullmatch(word) is not None
+    return (key in KEYS and is_array(key)) or row_name(word) != "" or word == "s"
 
 
 def is_array(key: str) -> bool:
@@ -159,6 +159,7 @@ class _Reader:
             names, numbers = (re.split(", *", part) for part in line.groups())
             if len(names) == len(numbers):
                 self.sizes.update(zip(names, numbers, strict=True))
+                self.read += [line.span()] * any(map(self._is_used, names))
         masked = self._without_settings()
         self.known = is_step if are_answers else is_key
         self.blocks = blocks_in(masked, self.known)
@@ -202,7 +203,7 @@ class _Reader:
         """Take a line that sets a key, and what is indented below it; return where they are."""
         start, end = line.span()
         if line["sign"]:
-            key = _plain(line["key"])
+            key = plain_name(line["key"])
             self.values[key] = _value(line["value"])
             self.offsets[key] = line.start("key"), line.start("value")
             return start, end
@@ -226,7 +227,7 @@ class _Reader:
         return TextDocument(self.chunk, self.values, self.offsets, rest, self._unread_lines())
 
     def _take(self, block: Block) -> None:
-        name, table = _plain(block.name), block.table
+        name, table = plain_name(block.name), block.table
         value = _value(self.text[table.start : table.end])
         if FILLED_CALL.match(value):
             value = SIZE.sub(lambda word: self.sizes.get(word[0], word[0]), value)
@@ -263,15 +264,20 @@ class _Reader:
 
     def _take_unread(self, line: re.Match[str]) -> None:
         """Take a line that sets a key without a matrix, which is an error, or a file."""
-        key, value = _plain(line["key"]), line["value"].strip()
+        key, value = plain_name(line["key"]), line["value"].strip()
         if not is_key(key):
             is_number = re.fullmatch(r"\d+(?:\.\d+)?;?", value) is not None
-            is_used = len(re.findall(rf"(?<!\w){re.escape(key)}(?!\w)", self.text)) > 1
-            if line["sign"] and is_number and not is_used:
+            if line["sign"] and is_number and not self._is_used(key):
                 self.values[key] = value
                 self.offsets[key] = line.start("key"), line.start("value")
+                self.read.append(line.span())
         elif not (key_of(key) in REPLACES and re.fullmatch(r"[^\d'\"\[]*", value)):
             self.read.append(self._set(line))
+
+    def _is_used(self, name: str) -> bool:
+        """Return True if a name that is no key occurs twice, as that of a variable does."""
+        pattern = rf"(?<!\w){re.escape(name)}(?!\w)"
+        return not is_key(name) and len(re.findall(pattern, self.text)) > 1
 
     def _leave_out_results(self) -> None:
         """Leave out what follows from other matrices of the text, as programs print it."""
@@ -284,9 +290,16 @@ class _Reader:
                 self.read = [part for part in self.read if part[0] != at]
 
     def _unread_lines(self) -> list[int]:
-        lines = enumerate(_blank(self.masked, self.read).split("\n"))
-        unread = (n for n, line in lines if re.search(r"\w", line) and not CODE.match(line))
-        return sorted({*map(self.chunk.line_number, unread)})
+        lines, at, unread = self.masked.split("\n"), 0, list[int]()
+        parts = sorted(self.read)
+        for number, line in enumerate(lines):
+            while parts and parts[0][1] <= at:
+                parts.pop(0)
+            is_read = bool(parts) and parts[0][0] <= at + len(line)
+            if not is_read and re.search(r"\w", line) and not CODE.match(line):
+                unread.append(self.chunk.line_number(number))
+            at += len(line) + 1
+        return sorted({*unread})
 
 
 def _blank(text: str, spans: Iterable[tuple[int, int]]) -> str:
@@ -296,11 +309,6 @@ def _blank(text: str, spans: Iterable[tuple[int, int]]) -> str:
         parts += text[at:start], re.sub(r"[^\n]", " ", text[max(at, start) : end])
         at = max(at, end)
     return "".join([*parts, text[at:]])
-
-
-def _plain(name: str) -> str:
-    """Return a name without the signs of LaTeX."""
-    return re.sub(r"\\\w+|[{}$]", "", name)
 
 
 def _has_rows(text: str) -> bool:

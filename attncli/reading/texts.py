@@ -44,7 +44,7 @@ LABELLED_ROW = (
 )
 FILLED = r"(?:\w+\.)*(?:eye|identity|zeros|ones|tri[lu])[ \t]*\("
 PLAIN = (
-    r"(?P<tex>\\begin\s*\{(?P<kind>[a-zA-Z]*(?:matrix|array|tabular))\*?\})"
+    r"(?P<tex>\\(?:begin|end)\s*\{(?P<kind>[a-zA-Z]*(?:matrix|array|tabular))\*?\})"
     r"|(?P<bars>(?:^[ \t]*\|[^\n]*\|[ \t\r]*(?:\n|\Z))+)"
     r"|(?P<console>^[ \t]*\[,1\][^\n]*\n(?:[ \t]*[^\s=]+[ \t]+[-\d.][^\n]*(?:\n|\Z))+)"
     r"|(?P<rows>(?:^[ \t]*1\.0+e[-+]\d{2,3}[ \t]*\*[ \t\r]*\n\s*)?"
@@ -145,6 +145,8 @@ def _table(
     """Return the table that begins at a match; None if it is none after all."""
     start, end = found.span()
     if kind == "tex":
+        if found[0].startswith("\\end"):
+            return Table(start, end, fault=r"\end has no \begin before it")
         edge = TEX_EDGE.search(text, end)
         fault = r"the matrix has no \end; % begins a comment, \% is percent"
         return Table(start, edge.end()) if edge and edge["end"] else Table(start, end, fault=fault)
@@ -206,6 +208,8 @@ TEX_WORDS = (
 """LaTeX around and in a name, with what is left of it."""
 QUOTED = regex(r"(?:.*[^\w\s])?[ \t]*(['\"])([\w.^]+)\1\s*[:,]\s*")
 """The key of a matrix in a mapping of Python, behind what is before it."""
+NAME = r"(?:\\\w+(?:\{\w+\}| (?=\w))|[^\W\d])[\w.^{}]*(?:\[[^\]\n]{1,20}\])*"
+NEXT_STATEMENT = regex(rf"[,;]\s+(?={NAME}\s*(?::?=|<-)(?!=))")
 IS_SET = r"(?<![<>!=])(?::?=)(?!=)|<-"
 OPENERS = regex(r"(?:\\left\s*[\[({|.\\]*|[\w.]+\(|[\s$&({\[<])+\Z")
 """The start of what encloses a matrix, at the end of the text before it."""
@@ -226,6 +230,7 @@ def plain_words(heading: str) -> str:
     >>> plain_words(r"\frac{QK^\top}{\sqrt{d_k}} ="), plain_words(r"\textbf{Weights}")
     ('QK^T/√d_k =', 'Weights')
     """
+    heading = re.sub(r":[ \t]*[|>][-+\d]*[ \t]*(?:#.*)?\Z", ":", heading)  # a text block of YAML
     for pattern, words in TEX_WORDS if re.search(r"[\\$&⊤]", heading) else ():
         heading = re.sub(pattern, words, heading)
     return heading.strip()
@@ -242,7 +247,8 @@ def name_in(heading: str, known: Known) -> str:
     text = plain_words(heading)
     if quoted := QUOTED.fullmatch(text):
         return quoted[2]
-    parts = [part.strip() for part in re.split(IS_SET, text)]
+    statement = NEXT_STATEMENT.split(text)[-1]
+    parts = [part.strip() for part in re.split(IS_SET, statement)]
     parts = [part for part in parts if part] or [""]
     first = _name_in_words(parts[0], known)
     others = [part for part in parts[1:] if len(part) > 2 and known(part.rstrip(": "))]

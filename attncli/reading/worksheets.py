@@ -81,7 +81,7 @@ def is_title_above(line: re.Match[str]) -> bool:
 
 
 def submissions_in(text: str, name: str, folder: Path, suffix: str) -> Iterator[Document]:
-    """Yield the submissions of a worksheet, or of a text; one that cannot be read holds its error."""
+    """Yield the submissions of a worksheet, or of a text; one may hold why it cannot be read."""
     is_tex = suffix == ".tex"
     page = Chunk(name, COMMENT.sub(lambda m: " " * len(m[0]), text) if is_tex else text)
     parts: list[tuple[str, list[tuple[str, int, int]]]] = []

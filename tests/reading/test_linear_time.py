@@ -34,6 +34,8 @@ from tests.conftest import Attn, in_process, table
 from tests.reading.forms import documents_in, saved
 from tests.reading.test_zip_files import zipped
 
+pytestmark = pytest.mark.filterwarnings("ignore::UnicodeWarning")  # lines of texts are not read
+
 Reader = Callable[[str, Path], object]
 
 FEW = 70

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -17,9 +17,26 @@ from attncli.checking.answers.cell_positions import (
     labels_of_cells,
     texts_in_place,
 )
-from attncli.checking.answers.step_names import At, InputNamed, find_answer, is_one_number, is_slip
+from attncli.checking.answers.step_names import (
+    At,
+    InputNamed,
+    find_answer,
+    is_one_number,
+    is_row,
+    is_slip,
+    rows_from_zero,
+)
 from attncli.core.arithmetic.elements import Array
-from attncli.core.errors import Fault, InputError, NotThere, collected, fail, located, refuse
+from attncli.core.errors import (
+    Fault,
+    InputError,
+    NotThere,
+    changed,
+    collected,
+    fail,
+    located,
+    refuse,
+)
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers import last_place
 from attncli.core.numbers.grid import DECIMAL_COMMA
@@ -96,11 +113,18 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
     parts: dict[str, list[KeyedMatrix]] = {}
     uneven: Matrices = {}
     is_known = False
+    names = {word: submission.read_as.get(word, word) for word in submission.matrices}
+    from_zero = rows_from_zero(names.values(), trace)
     for word, raw in submission.matrices.items():
-        name = submission.read_as.get(word, word)
+        name = from_zero.get(names[word], names[word])
         if name in KEYS_BESIDE_STEPS and word not in trace:
             continue
-        with collected(unknown if raw is not None else []), located(submission.heading):
+        named = partial(_of_key, word)
+        with (
+            collected(unknown if raw is not None else []),
+            located(submission.heading),
+            changed(named),
+        ):
             step, at, is_transposed = find_answer(name, trace, raw)
             raw = _of_a_word(step, raw)  # noqa: PLW2901 – that is what the word means
             matrix = None
@@ -111,7 +135,7 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
                 if at or error.faults[0].needs != "sizes":
                     faults += error.faults
                 else:
-                    texts, _ = labelled_texts(raw, (word,), ragged=True)
+                    texts, _ = labelled_texts(_rows(raw), (word,), ragged=True)
                     fault = error.faults[0]
                     fault = replace(fault, place=submission.locate(fault.path))
                     uneven[step.name] = ShapeMismatch(texts, fault, False)
@@ -140,6 +164,10 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
     return _of_one_computer(matrices), skipped
 
 
+def _of_key(word: str, fault: Fault) -> Fault:
+    return replace(fault, path=(word, *fault.path[1:]))
+
+
 def _without_value(answers: Mapping[str, Any]) -> Iterator[Fault]:
     if answers:
         from attncli.reading.keys_without_value import faults_of_answer  # few have such keys
@@ -163,7 +191,7 @@ def _keyed_matrix(
 ) -> KeyedMatrix:
     if type(raw) is str and (ONE_DECIMAL.fullmatch(raw) or _is_decimal_comma(raw, step, at)):
         return KeyedMatrix(word, at, np.full((1, 1), raw.strip(), object), None, "", is_transposed)
-    texts, beside = labelled_texts(raw, (word,), submission.ragged)
+    texts, beside = labelled_texts(_rows(raw), (word,), submission.ragged)
     if texts.ndim > 2 and HEADS_AFTER_TOKENS.fullmatch(word):
         texts = texts.swapaxes(-2, -3)
     labels = {
@@ -171,14 +199,23 @@ def _keyed_matrix(
         for key, words in submission.labels.items()
         if key.startswith(word) and IN_A_STACK.fullmatch(key, len(word))
     }
-    if isinstance(raw, str) or any(beside):
+    if isinstance(raw, Mapping):
+        labels = {(): ([*map(str, raw)], None)}
+    elif isinstance(raw, str) or any(beside):
         labels = {(): beside}
     if len(labels) > 1:  # each matrix of a stack has its own
         labels.pop((), None)
-    dtype = dtype_of(raw)
+    dtype = dtype_of(_rows(raw))
     if last_place.is_rounded(texts.flat, dtype):
         dtype = ""
     return KeyedMatrix(word, at, texts, labels_of_cells(texts.shape, labels), dtype, is_transposed)
+
+
+def _rows(raw: Any) -> Any:
+    """Return the rows under their labels as a list; other answers as they are."""
+    if not isinstance(raw, Mapping):
+        return raw
+    return [[row] if is_one_number(row) else row for row in raw.values()]
 
 
 def _is_decimal_comma(text: str, step: Step, at: At) -> bool:
@@ -223,7 +260,8 @@ def _hint(fault: Fault, raw: Any, trace: Trace) -> str:
     """
     if len(fault.path) > 1:
         return fault.message
-    is_cell, shape = "[" in str(fault.path[0]), shape_of(raw)
+    word, shape = str(fault.path[0]), shape_of(raw)
+    is_cell = "[" in word or is_row(re.sub(r"\d+(?=\}?\Z)", "1", word), trace)
     inputs = [x.value.shape for x in trace.inputs.values()]
     is_like = is_cell or (is_one_number(raw) and is_slip(fault))
     if (isinstance(fault, InputNamed) and shape in inputs) or not (is_like or shape):

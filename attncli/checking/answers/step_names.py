@@ -19,7 +19,7 @@ from attncli.core.records import replace
 from attncli.core.tape.cell_names import LETTERS, meant
 from attncli.core.tape.find_cells import MOST_LISTED, find_cells, several_meant
 from attncli.core.tape.step import Step
-from attncli.core.text.strings import MIN_OF_SHORT, near_words, regex, visible
+from attncli.core.text.strings import MIN_OF_SHORT, near_words, plain_name, regex, visible
 
 MAX_UNKNOWN = 1_000
 """Maximum number of keys of a submission that mean no step; each takes 3 ms to look up. Chosen."""
@@ -28,6 +28,9 @@ MAX_KEY_LENGTH = 500
 
 PLACE = regex(r"_(\w{1,200})\Z|\[([^,\[\]:]{1,200})\]\Z")
 """One place behind a name: alpha_3, weights[great]."""
+
+NUMBERED = regex(r"([^\W\d]+?)[_{]*(\d{1,4})\}?")
+"""A word and the number of a row: z_0."""
 
 ONE_NUMBER = regex(r"[^\s,;]+(,\d+)?")
 """The text of one number, perhaps with a decimal comma."""
@@ -67,6 +70,31 @@ def means_step(word: str, trace: Trace, raw: Any) -> bool:
     with suppress(InputError):
         return bool(find_answer(word, trace, raw))
     return False
+
+
+def rows_from_zero(words: Iterable[str], trace: Trace) -> dict[str, str]:
+    """Return the words for rows that are numbered from 0, each with the name of the row from 1.
+
+    Raises:
+        InputError: for two words for one row, z1 and z_1.
+    """
+    rows = dict[tuple[str, int], str]()
+    for word in words:
+        if (match := NUMBERED.fullmatch(plain_name(word))) and word not in trace:
+            first = rows.setdefault((match[1], int(match[2])), word)
+            if first != word:
+                message = f"{visible(first)} and {visible(word)} are the same row"
+                raise fail(message, word, hint="leave one of them out")
+    letters = {letter for letter, number in rows if number == 0}
+    letters = {letter for letter in letters if not means_step(f"{letter}_0", trace, None)}
+    names = {rows[a, n]: f"{a}_{n + 1}" for a, n in rows if a in letters}
+    return {word: name for word, name in names.items() if is_row(name, trace)}
+
+
+def is_row(word: str, trace: Trace) -> bool:
+    """Return True for the name of a row with its number, such as z_1, and not of a whole step."""
+    meaning = _meaning(word, trace) if NUMBERED.fullmatch(plain_name(word)) else None
+    return isinstance(meaning, tuple) and meaning[1] != ()
 
 
 def is_slip(fault: Fault) -> bool:
@@ -138,10 +166,11 @@ def _read(word: str, trace: Trace) -> Meaning | InputError:
 
 
 def _cells(word: str, trace: Trace) -> Meaning:
-    base = word.partition("[")[0].strip()
+    name = with_key(word, trace.called)
+    base = name.partition("[")[0].strip()
     try:
         _refuse_several(base, trace)
-        cells = find_cells(with_key(word, trace.called), trace.steps, trace.inputs, trace.added)
+        cells = find_cells(name, trace.steps, trace.inputs, trace.added)
     except InputError as error:
         key = key_of(base)
         if key in trace.inputs or (key in KEYS and not meant(base, trace.steps)):

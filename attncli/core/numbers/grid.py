@@ -9,7 +9,7 @@ from math import prod
 from typing import Any, TypeAlias
 
 from attncli.core.numbers.parser import MAX_DEPTH, NumberError
-from attncli.core.numbers.written import ABOUT, BLANK_CELLS, value_of
+from attncli.core.numbers.written import ABOUT, BLANK_CELLS, WITH_UNIT, value_of
 from attncli.core.records import Record
 from attncli.core.text.strings import regex, visible
 
@@ -177,11 +177,13 @@ LIKE_NUMBER = regex(
     r"[-+−±][lIOo.,\d]+|[-+−]?[\d½¼¾⅓⅔][\dOolI|x.,/:²³¹½¼¾⅓⅔]*|[OolI]?[.,]\d+|#N/A|#[A-Z/0]+[!?]"
 )
 """A misspelt number, such as 1O, 1:2 and 1.5.2, or an error such as #DIV/0!; it is not a label."""
+NO_CLEAR_LABEL = regex(rf"{WITH_UNIT}|=.+")
+"""A number with a unit, $5 or 5 kg, and a formula; nothing else in a column makes no labels."""
 CORNERS = ("", "token", "tokens", "word", "row", "query", "index", "position", "no", "nr", "#")
 """Headings of a column of labels, which may then be numbers that count."""
 LIKE_DIGITS = frozenset("lIOo")
 """Letters that may be misspelt digits; a row or column of nothing else is not labels."""
-NO_LABELS = ("true", "false", "nan", "null", "n/a", "idk")
+NO_LABELS = ("true", "false", "nan", "na", "null", "none", "n/a", "idk")
 """Words that programs and people write in the place of a number."""
 HEADING = regex(
     r"[#*`$\s]*+(?:(?:step|part|table|figure|schritt|teil|étape|paso|passo)\s*+\d{1,2}\s*[.:)–-]\s*"
@@ -236,7 +238,7 @@ class Edges(Record):
 def edges(rows: Sequence[Sequence[str]], is_csv: bool = False) -> Edges:
     """Return which cells of a table are labels.
 
-    In CSV a blank corner is one of labels, and I is a label and not a misspelt 1.
+    In CSV a blank corner is one of labels, and I is a label and not a misspelt 1, unlike l.
     """
     top, left = _sides(rows, is_csv)
     firsts = [row[0] for row in rows[top:]] if left else None
@@ -261,7 +263,7 @@ def _sides(rows: Sequence[Sequence[str]], is_csv: bool) -> tuple[bool, bool]:
     is_table = has_corner and rest and (are_labels(names) or _count(names))
     if is_table and (are_labels(firsts) or (_count(firsts) and len(rest[0]) == len(head))):
         return True, True
-    misspelt = frozenset() if is_csv else LIKE_DIGITS
+    misspelt = LIKE_DIGITS - {"I"} if is_csv else LIKE_DIGITS
     top = bool(rest) and are_labels(names, misspelt)
     firsts = firsts if top else [head[0], *firsts]
     return top, are_labels(firsts, misspelt) and all(len(row) > 1 for row in rows[top:])
@@ -288,7 +290,8 @@ def _is_number(text: str) -> bool:
 
 def are_labels(cells: Sequence[str], misspelt: frozenset[str] = frozenset()) -> bool:
     """Return True if a cell cannot be a number, none has to be one, and not all are misspelt."""
-    if not any(is_word(cell) for cell in cells) or misspelt.issuperset(cells):
+    clear = (is_word(cell) and not NO_CLEAR_LABEL.fullmatch(cell) for cell in cells)
+    if not any(clear) or misspelt.issuperset(cells):
         return False
     return all(
         is_word(cell) or cell.isalpha() or (cell and not any(map(str.isalnum, cell)))

@@ -212,6 +212,8 @@ class Parser:
         if re.fullmatch(SEPARATED, text):
             *whole, last = re.split("[.,]", text.replace("_", ""))
             message += f"; write {''.join(whole)}{'.' if whole else ''}{last}"
+        elif text.startswith("="):
+            message += f"; write {visible(text[1:].strip())}"
         elif text.lower() in NUMBER_WORDS:
             message += f"; write {NUMBER_WORDS.index(text.lower())}"
         elif re.fullmatch(r"[+-]?\d+(?:\.\d+)?", digits := text.translate(MISREAD)):

@@ -41,6 +41,9 @@ PRINTED = (
     r"(\[.*\])(?:\s*+,\s*+\w++=(?:[\w.':<>]++|\([\d, ]*+\))|[\s,]*+\))*+[\s;,.>]*+"
 )
 """A matrix in brackets, as it is or as a program prints it; no call that changes its numbers."""
+WHOLE_TYPE = r"(?i)(?:u?int|long|short|bool|byte)(?:tensor\(|\d*\b)"
+"""A type of whole numbers, to which a program cuts others, in such a call."""
+NOT_WHOLE = r"[^\s,\[\]]*(?:\.\d*[1-9]|[eE]-|/)[^\s,\[\]]*"
 FACTORS = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)"
 FILLED = regex(
     rf"\s*+(?:(?P<factor>{FACTORS})\s*\*\s*)?(?P<module>(?:np|numpy|torch|jnp)\.)?"
@@ -94,7 +97,7 @@ def grid_of(text: str) -> LabelledGrid:
     """Return the numbers of a text block and the labels beside them.
 
     >>> grid_of("| am | 1 | 0 |")
-    LabelledGrid(rows=[[(7, '1'), (11, '0')]], labels=(['am'], None))
+    LabelledGrid(rows=[[(7, '1'), (11, '0')]], labels=(['am'], None), lead=())
     """
     if len(text) > 2**16 and not re.search(r"\w", text):  # longer than 100 × 100 blank cells
         raise NumberError("there is no number in it")
@@ -155,7 +158,7 @@ def _of_r(call: re.Match[str]) -> list[Words]:
     pairs = (one.rpartition("=") for one in rest[: len(R_SIZES)])
     sizes = {key or other: value for (key, _, value), other in zip(pairs, R_SIZES, strict=False)}
     is_by_row = sizes.pop("byrow", "FALSE") in ("TRUE", "T")
-    are_known = all(key in R_SIZES and re.fullmatch(r"\d{1,6}", n) for key, n in sizes.items())
+    are_known = all(key in R_SIZES and re.fullmatch(r"[1-9]\d{0,5}", n) for key, n in sizes.items())
     if len(vectors) != 1 or len(rest) > len(R_SIZES) or not are_known:
         raise NumberError("matrix is read as matrix(c(1, 0, 0, 1), nrow = 2, byrow = TRUE)")
     numbers, count = vectors[0], len(vectors[0])
@@ -228,6 +231,7 @@ def _without_brackets(text: str) -> tuple[str, tuple[int, ...]]:
         _refuse_code(text.rstrip("; \t\r\n"))
         return text, ()
     inner = whole[1]
+    _refuse_cut(whole)
     if pair := decimal_comma(inner):
         raise ambiguous(pair[1], ("decimal", "separated"), whole.start(1) + pair[0])
     between = re.sub(r"\[[^\[\]]*\]", "", inner)
@@ -265,6 +269,15 @@ def _lead(lists: str) -> tuple[int, ...]:
     if any(len(size) > 1 for size in sizes):
         raise NumberError("the lists inside each other are not equally long")
     return tuple(size.pop() for size in sizes[:-2])
+
+
+def _refuse_cut(printed: re.Match[str]) -> None:
+    around = printed.string[: printed.start(1)] + printed.string[printed.end(1) :]
+    whole = re.search(WHOLE_TYPE, around)
+    if whole and (number := re.search(NOT_WHOLE, printed[1])):
+        message = f"{visible(number[0])} is cut to a whole number by {whole[0].rstrip('(')}"
+        at = printed.start(1) + number.start()
+        raise NumberError(f"{message}; leave the type out", at=at)
 
 
 def _refuse_code(text: str) -> None:

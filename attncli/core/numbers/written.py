@@ -34,6 +34,9 @@ MONTH = r"(jan|feb|mar|mär|apr|mai|may|jun|jul|aug|sep|okt|oct|nov|dez|dec)\w*"
 DAY = r"(?:19|20)\d\d-\d{1,2}-\d{1,2}(?:[T ].*)?|\d{1,2}[./]\d{1,2}[./](?:19|20)\d\d"  # in digits
 DATE = rf"{DAY}|\d{{1,2}}[-. ]{{0,2}}{MONTH}|{MONTH}[-. ]{{0,2}}\d{{1,4}}"
 """Dates, which spreadsheets make of 1/2 and 1-2."""
+CURRENCY, UNIT = "[$€£¥₹]", "[kcm]?m|[km]?g|m?s"
+WITH_UNIT = rf"{CURRENCY}\s*([-+]?\d[\d.,]*)|([-+]?\d[\d.,]*)\s*(?:{CURRENCY}|{UNIT})"
+"""A number with the sign of a currency or a unit, such as $5 and 5 kg."""
 CELL = r"(?:[-+−≈~]?\.?\d(?:[^\s,;()\[\]]*[\w.%])?|[~?_])"
 SEVERAL = rf"{CELL}(?:[\s,;]+{CELL})+"
 """The pattern of several numbers or blank cells, without operators between them."""
@@ -109,6 +112,8 @@ def normalized(text: str) -> str:
     if len(plain) > 1 and plain[0] in ABOUT:
         plain = plain[1:].lstrip()
     plain = re.sub(f"[{DASHES}]", "-", plain)
+    if match := re.fullmatch(WITH_UNIT, plain):
+        raise NumberError(f"{visible(plain)} is not a number; write {match[1] or match[2]}")
     if re.fullmatch(r"[-+]?(\d*\.){2,}\d*", plain, re.ASCII) and any(map(str.isdigit, plain)):
         raise NumberError(f"{visible(plain[:40])} is not a number; it has more than one point")
     if percent := re.fullmatch(r"([^%]*[^%\s])\s*%", plain):

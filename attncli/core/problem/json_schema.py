@@ -15,11 +15,12 @@ from numpy.typing import ArrayLike
 
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.parameters import AXES
-from attncli.core.numbers.forms import DEFINITIONS, NOTHING, Schema, given, or_nothing
+from attncli.core.numbers.forms import DEFINITIONS, NOTHING, Schema, any_of, or_nothing
 from attncli.core.problem.key_values import names_of, pattern_of
 from attncli.core.problem.keys import KEYS, layer_forms
 from attncli.core.problem.kinds import KINDS, REPLACES, Kind
 from attncli.core.problem.marking import Marking
+from attncli.core.problem.rows import WITH_LABELS
 
 
 def schema() -> Schema:
@@ -33,7 +34,8 @@ def schema() -> Schema:
         "title": "An attention problem",
         "type": ["object", "array"],
         "properties": {
-            key: {"description": row.meaning} | or_nothing(row.form.schema())
+            key: {"description": row.meaning}
+            | or_nothing(any_of([row.form.schema(), *[BY_LABEL] * (key in WITH_LABELS)]))
             for key, row in KEYS.items()
         }
         | {"layers": {"description": KEYS["layers"].meaning} | _layers()},
@@ -63,6 +65,13 @@ def _layers() -> Schema:
     layer["patternProperties"] = _other_names(properties)
     return {"type": ["array", "object", "null"], "items": layer, "additionalProperties": layer}
 
+
+BY_LABEL: Schema = {
+    "type": "object",
+    "minProperties": 1,
+    "additionalProperties": {"$ref": "#/$defs/vector"},
+}
+"""Rows under their labels."""
 
 ROWS: Schema = {"type": "array"}
 """A list with a row in it: a file that is a list is X only then."""
@@ -100,8 +109,7 @@ def _inside(key: str, inner: Schema) -> Schema:
 
 
 def _given(*keys: str) -> Schema:
-    schemas = [given(name) for key in keys for name in names_of(key)]
-    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+    return {"not": {"type": "object"} | _without(keys)}
 
 
 def _without(keys: Iterable[str]) -> Schema:

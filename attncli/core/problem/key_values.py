@@ -5,31 +5,46 @@ Faults are of keys under wrong names, of values that cannot be read, and of open
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import chain, groupby
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from attncli.core.attention.scores import SCORES
-from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, refuse
+from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, fail, refuse
 from attncli.core.numbers.forms import ArrayForm
-from attncli.core.numbers.matrices import as_raw, block_rows
+from attncli.core.numbers.matrices import as_raw, block_rows, to_array
 from attncli.core.numbers.other_words import HINTS, OTHER_WORDS
-from attncli.core.numbers.written import dotted, is_open, name_of
+from attncli.core.numbers.written import dotted, is_open, name_of, shape_words
 from attncli.core.problem.keys import KEYS, WITH_PARTS
 from attncli.core.problem.kinds import KINDS
+from attncli.core.problem.rows import PATTERNS, row_name
 from attncli.core.problem.shapes import heads_of
 from attncli.core.records import EMPTY
-from attncli.core.text.strings import OF_LAYER, called_by, did_you_mean, regex, visible
+from attncli.core.text.strings import (
+    MAX_NEAR_WORDS,
+    OF_LAYER,
+    called_by,
+    did_you_mean,
+    near_words,
+    plain_name,
+    regex,
+    visible,
+)
+
+LONG = {"q": ("query",), "k": ("key",), "v": ("value",), "o": ("out", "output")}
+"""Words for the letters of weights, as in W_query."""
 
 WEIGHTS = {
-    f"{letter}{key[2:]}".lower(): f"{letter}{key[1:]}"
+    f"{letter}{word}".lower(): f"{letter}{key[1:]}"
     for letter in "Wb"
     for key, row in KEYS.items()
     if isinstance(row.form, ArrayForm) and row.form.is_weight
+    for word in (key[2:], *LONG.get(key[2:], ()))
 }
 """Weights and biases by their letters alone; they have more names than can be listed."""
 
@@ -49,8 +64,8 @@ AS_STORED = "first rows and the others, and weights_as: out_in"
 
 WITHOUT_KEY = {
     "leave it out, sizes follow from the matrices; 1/sqrt(d_k) in scale knows d_k": (
-        "dk d_k dq d_q dv d_v d_model dmodel embed_dim emb_dim hidden_size head_dim d_head d "
-        "seq_len n m kv_lora_rank q_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim"
+        "dk d_k dq d_q dv d_v d_model dmodel d_in d_out embed_dim emb_dim hidden_size head_dim "
+        "d_head d seq_len n m kv_lora_rank q_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim"
     ),
     "leave it out; nothing is dropped here": "dropout dropout_p",
     "write W_q, W_k and W_v, its columns in three equal parts": "c_attn",
@@ -83,19 +98,22 @@ MAX_KEY_LENGTH = 100
 
 
 def key_of(word: str) -> str:
-    """Return the key that a word means; a word that is no other name is returned as it is.
+    r"""Return the key that a word means; a word that is no other name is returned as it is.
 
-    >>> [key_of(word) for word in ("Wq", "WQ", "W^Q", "W_{q}", "num_heads", "dL/dV")]
-    ['W_q', 'W_q', 'W_q', 'W_q', 'heads', 'd_V']
+    >>> [key_of(word) for word in ("WQ", "W^Q", "W_query", r"\mathbf{Q}", "num_heads", "dL/dV")]
+    ['W_q', 'W_q', 'W_q', 'Q', 'heads', 'd_V']
     """
     if word in KEYS or len(word) > MAX_KEY_LENGTH:
         return word
+    word = plain_name(word)
     if layer := OF_LAYER.match(word):
         return layer[0] + key_of(word[layer.end() :])
     if derivative := DERIVATIVE.match(word):
         weight = _weight(word[derivative.end() :])
         return f"{derivative[1] or 'd'}_{_part(weight)}"
-    return _by_alias(len(KEYS)).get(word) or _weight(word)
+    aliases = _by_alias(len(KEYS))
+    folded = word if len(word) < 3 else word.casefold()  # Query, but x is no X
+    return aliases.get(word) or aliases.get(folded) or _weight(word)
 
 
 def _part(word: str) -> str:
@@ -124,42 +142,44 @@ def names_of(key: str) -> tuple[str, ...]:
 def pattern_of(key: str) -> str:
     """Return a regular expression of all names of a key, for a JSON Schema.
 
-    >>> pattern_of("heads"), pattern_of("W_q")
-    ('heads|num_heads|n_heads', '[_^{}$ ]*[Ww][_^{}$ ]*[Qq][_^{}$ ]*')
+    >>> pattern_of("heads"), pattern_of("W_u")
+    ('heads|num_heads|n_heads', '[_^{}$ ]*[Ww][_^{}$ ]*[Uu][_^{}$ ]*')
     """
     if key not in WEIGHTS.values():
-        return "|".join(names_of(key))
-    letters = (f"[{letter.upper()}{letter.lower()}]" for letter in key.replace("_", ""))
+        return "|".join([*names_of(key), *filter(None, [PATTERNS.get(key)])])
     between = f"[{IGNORED_IN_WEIGHTS}]*"
-    return between + "".join(letter + between for letter in letters)
+    words = ((f"[{x.upper()}{x}]" for x in word) for word in WEIGHTS if WEIGHTS[word] == key)
+    return "|".join(between + "".join(x + between for x in letters) for letters in words)
 
 
 def with_key(word: str, known: Collection[str] = ()) -> str:
     """Return the name of a step, a cell or a matrix with the key that it begins with.
 
-    A single letter is kept, as it also names rows: v[am] is a row of X where there is no V. So are
-    the `known` names of a course.
+    A single letter is kept, as it also names rows: v[am] is a row of X where there is no V; and
+    value, which is a step of a transformer, too. So are the `known` names of a course.
 
-    >>> with_key("W^Q[1, 2]"), with_key("scores[am, I]")
-    ('W_q[1, 2]', 'scores[am, I]')
+    >>> with_key("W^Q[1, 2]"), with_key("scores[am, I]"), with_key("inputs"), with_key("z₁")
+    ('W_q[1, 2]', 'scores[am, I]', 'X', 'z_1')
     """
     base, bracket, rest = word.partition("[")
-    key = key_of(base.strip())
-    is_kept = base.strip() in (key, *known) or len(key) == 1
-    return word if is_kept else f"{key}{bracket}{rest}"
+    key = key_of(name := plain_name(base))
+    if base.strip() in (*known, key):
+        return word
+    is_kept = len(name) == 1 or key in ("Q", "K", "V")
+    return f"{name if is_kept else key}{bracket}{rest}"
 
 
 def with_keys(written: Mapping[str, Any]) -> dict[str, Any]:
     """Return values under the keys that their names mean; refuse one key under two names.
 
-    None leaves a key out.
+    None leaves a key out. The name of a row, k1, becomes k_1.
     """
     named: dict[str, Any] = {}
     first: dict[str, str] = {}
     faults: list[Fault] = []
     for word, raw in written.items():
-        key = key_of(word)
-        if raw is None and key in KEYS:
+        key = word if word in KEYS else row_name(plain_name(word)) or key_of(word)
+        if raw is None and (key in KEYS or row_name(key)):
             continue
         # A sentence is split at blanks alone; labels in a text may have commas between them.
         is_sentence = word == "sentence" and isinstance(raw, str)
@@ -174,8 +194,10 @@ def with_keys(written: Mapping[str, Any]) -> dict[str, Any]:
     return named
 
 
-def hint_for(word: str) -> str:
+def hint_for(word: str, shape: Sequence[int] = (), fitting: Sequence[str] = ()) -> str:
     """Return a hint for an unknown key: what to write here instead, or the key that is like it.
+
+    Of a matrix, it says the shape, and which keys have it, of those that are `fitting`.
 
     >>> hint_for("is_causal"), hint_for("maks")
     ('write mask: causal where the future is blocked, else leave it out', 'did you mean mask?')
@@ -194,7 +216,15 @@ def hint_for(word: str) -> str:
     hints = [f"write {hint}" for hint, words in rows if ends & {*words.split()}]
     hints += [hint for hint, words in WITHOUT_KEY.items() if ends & {*words.split()}]
     hints += [hint for name, hint in HINTS.items() if name in ends]
-    return hints[0] if hints else did_you_mean(word, KEYS, "attn schema")
+    if hints or not shape:
+        return hints[0] if hints else did_you_mean(word, KEYS, "attn schema")
+    from attncli.core.tape.cell_names import ALIASES, meant  # for unknown matrices alone
+
+    if steps := meant(word, ALIASES):
+        return f"leave the step {steps[0]} out, or write it under answers to have it checked"
+    by_letter = sorted(fitting, key=lambda key: key[0].lower() != plain[:1])
+    near = near_words(word, fitting) or by_letter[:MAX_NEAR_WORDS]
+    return f"its shape is {shape_words(shape)}: is it {' or '.join(near) or 'left over'}?"
 
 
 DEFAULTS: Mapping[str, Any] = {key: row.default for key, row in KEYS.items()}
@@ -209,10 +239,13 @@ def read_keys(named: Mapping[str, Any], copy: bool) -> tuple[dict[str, Any], dic
     raw: dict[str, Any] = {}
     values: dict[str, Any] = {}
     faults: list[Fault] = []
+    if "model_type" in named:
+        message = "this is the config.json of a model, not a problem"
+        raise fail(message, "model_type", hint="attn count config.json counts its work and cache")
     for key, written in named.items():
         if key not in KEYS:
-            hint = hint_for(key) if len(faults) < MAX_SHOWN_FAULTS else ""
-            faults.append(Fault(f"unknown key {visible(key)}", (key,), hint))
+            unknown = Fault(f"unknown key {visible(key)}", (key,))
+            faults.append(_unknown(key, named) if len(faults) < MAX_SHOWN_FAULTS else unknown)
             continue
         try:
             raw[key] = as_raw(written, (key,), copy)
@@ -222,6 +255,32 @@ def read_keys(named: Mapping[str, Any], copy: bool) -> tuple[dict[str, Any], dic
     if faults:
         refuse(with_open_cells_together(faults, raw))
     return raw, values
+
+
+def _unknown(key: str, named: Mapping[str, Any]) -> Fault:
+    """Return the fault of an unknown key; of a matrix, with its shape and the keys that have it."""
+    kind = KINDS.get(str(named.get("kind", "self")), KINDS["self"])
+    sizes, shape = dict[str, int](), _shape(named[key])
+    for name, axes in kind.all_shapes.items():
+        sizes |= zip(axes, _shape(named.get(name))[-len(axes) :], strict=False)
+    fitting = [
+        name
+        for name, axes in kind.all_shapes.items()
+        if name in KEYS.keys() - named.keys() and prod(shape[: -len(axes)]) == 1
+        if all(
+            sizes.get(axis, size) == size
+            for axis, size in zip(axes, shape[-len(axes) :], strict=False)
+        )
+    ]
+    return Fault(f"unknown key {visible(key)}", (key,), hint_for(key, shape, fitting))
+
+
+def _shape(raw: Any) -> tuple[int, ...]:
+    """Return the shape of a matrix; () for anything else, also a single number."""
+    with suppress(InputError):
+        shape = to_array(raw, (), infinite=True).shape
+        return shape if prod(shape) > 1 else ()
+    return ()
 
 
 def with_defaults(read: dict[str, Any]) -> dict[str, Any]:

@@ -111,19 +111,17 @@ class ProblemFields:
     X: Array | None = key(
         matrix("batch"),
         "the input, one token per row",
-        aliases=("x",),
-        instead={"X: the input, one token per row": "embeddings input inputs input_ids x_input"},
+        aliases=("x", "inputs"),
+        instead={"X: the input, one token per row": "embeddings input input_ids x_input"},
     )
     memory: Array | None = key(matrix("batch"), "what is attended to, one token per row")
     W_q: Array | None = key(
         weight("head"),
         "projection to queries, used as X W_q; identity when left out",
-        instead={"W_q, W_k and W_v, each by itself": "w_qkv wqkv qkv", "W_q": "w_query wquery"},
+        instead={"W_q, W_k and W_v, each by itself": "w_qkv wqkv qkv"},
     )
-    W_k: Array | None = key(weight("head"), "projection to keys", instead={"W_k": "w_key wkey"})
-    W_v: Array | None = key(
-        weight("head"), "projection to values", instead={"W_v": "w_value wvalue"}
-    )
+    W_k: Array | None = key(weight("head"), "projection to keys")
+    W_v: Array | None = key(weight("head"), "projection to values")
     W_dq: Array | None = key(weight(), "latent: makes c_q, from which queries are made, from X")
     W_uq: Array | None = key(weight("head"), "latent: c_q to the content part of the queries")
     W_qr: Array | None = key(weight("head"), "latent: c_q, or X, to the rotary part of the queries")
@@ -143,23 +141,10 @@ class ProblemFields:
     b_v: Array | None = key(vector("head"), "added to the values")
     b_o: Array | None = key(vector(), "added to the output")
     Q: Array | None = key(
-        matrix("either"),
-        "the queries, in place of a projection",
-        aliases=("q",),
-        instead={"Q: the queries, or W_q: their projection of X": "query queries"},
+        matrix("either"), "the queries, in place of a projection", aliases=("q", "query", "queries")
     )
-    K: Array | None = key(
-        matrix("either"),
-        "the keys",
-        aliases=("k",),
-        instead={"K: the keys, or W_k: their projection of X": "key keys"},
-    )
-    V: Array | None = key(
-        matrix("either"),
-        "the values",
-        aliases=("v",),
-        instead={"V: the values, or W_v: their projection of X": "value values"},
-    )
+    K: Array | None = key(matrix("either"), "the keys", aliases=("k", "key", "keys"))
+    V: Array | None = key(matrix("either"), "the values", aliases=("v", "value", "values"))
     scores: Array | None = key(
         matrix("either", infinite=True), "known scores, in place of a score function"
     )
@@ -270,7 +255,8 @@ class ProblemFields:
             "mask: causal where the future is blocked, else leave it out": (
                 "causal is_causal causal_mask use_causal_mask"
             ),
-            "mask: a 0/1 matrix (1 = may attend), or bias: what is added to the scores": (
+            "mask: a 0/1 matrix (1 = may attend), for the padding of a batch one with the axes"
+            " (B, 1, m), as [[[1, 1, 0]], …]; or bias: what is added to the scores": (
                 "attention_mask attn_mask attn_bias masks"
             ),
             "mask: {lengths: …}, how many keys are real, or mask: a 0/1 matrix": (

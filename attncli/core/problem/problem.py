@@ -23,6 +23,7 @@ from attncli.core.problem.keys import WITH_PARTS, ProblemFields
 from attncli.core.problem.kinds import COMMON_OPTIONS, KINDS, LAYER_OPTIONS, TEXT_KEYS
 from attncli.core.problem.marking import Marking, read_marking
 from attncli.core.problem.misfits import misfits
+from attncli.core.problem.rows import with_rows
 from attncli.core.problem.values import mask_warnings
 from attncli.core.records import replace
 from attncli.core.tape.step import LEADING
@@ -80,7 +81,7 @@ class Problem(ProblemFields):
     stacked: frozenset[str] = frozenset()
 
     def __init__(self, /, **keys: Unpack[ProblemKeys]) -> None:
-        self._read(key_values.with_keys(keys), copy=True)
+        self._read(with_rows(key_values.with_keys(keys))[0], copy=True)
 
     @classmethod
     def of_values(

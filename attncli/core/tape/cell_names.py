@@ -176,7 +176,7 @@ K_rotated: rotatedk rotatedkeys krope krot ropek hookrotk keystates kr kpe
 K_all: allkeys kcache keycache
 V_all: allvalues vcache valuecache
 scores: s e score qkt ktq qk rawscores attentionscores energy energies similarity similarities \
-    dotproducts logits
+    dotproducts logits attnscores
 scaled: scaledscores scoresscaled qkt/√dk ktq/√dk s/√dk scores/√dk
 capped: cappedscores
 biased: biasedscores
@@ -184,9 +184,10 @@ masked: maskedscores scoresmasked logits hookattnscores
 exp: exps exponential exponentials expscores numerator numerators
 sum: sums rowsum rowsums total totals denominator denominators
 weights: a p α alpha alphas weight attention attn attentionweights attnweights attentionmatrix \
-    softmax probabilities softmaxqkt/√dk softmaxqkt softmaxscores softmaxscaled attentions \
-    attnoutputweights hookpattern probs attentionprobs attnprobs
-context: c z contexts contextvector contextvectors headoutputs av hookz
+    softmax probabilities softmaxqkt/√dk softmaxqkt softmaxscores softmaxscaled softmaxs/√dk \
+    softmaxscores/√dk attentions attnoutputweights hookpattern probs attentionprobs attnprobs
+context: c z contexts contextvector contextvectors contextvec contextvecs \
+    allcontextvecs headoutputs av hookz
 H: h annotations states encoderstates hiddenstates
 concat: z concatenated concatenation concatheads headsconcatenated
 output: z y o out outputs result attentionoutput av va attnoutput hookattnout

@@ -10,10 +10,11 @@ from itertools import chain
 from typing import TypeAlias
 
 from attncli.core.errors import Fault, InputError, NotThere, fail
+from attncli.core.numbers.written import decimal_of
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape import cell_names
 from attncli.core.tape.cell_names import Cells, meant
-from attncli.core.tape.operations import mixes_values
+from attncli.core.tape.operations import Scale, mixes_values
 from attncli.core.tape.step import Step, row_letter
 from attncli.core.text.strings import count_in, near_words, regex, those_like, visible
 
@@ -30,6 +31,12 @@ ROW_NAME = regex(r"([a-zA-Z])(\d{1,4})")
 
 TRANSPOSED = regex(r"(?P<name>.+?)(?<!\s)\s*+(?:ᵀ|\^\{?(?:T|ᵀ|\\top|⊤)\}?|\.T|(?<=[A-Z])_?T)")
 """A step or an input transposed: Kᵀ, K^T, K_T."""
+
+
+DIVISOR = regex(
+    r"/[\s({]*(?P<root>√|sqrt)?[\s({]*(?P<number>\d+(?:\.\d+)?|(?<=[√({])d)(?![\w.^*/])[\s)}]*"
+)
+"""A number, or its root, by which scores are divided: /2, /√4, /sqrt(d)."""
 
 
 def find_cells(
@@ -80,6 +87,7 @@ class _Reader(Record):
         return True
 
     def read(self, name: str) -> Cells:
+        name = self.with_symbol(name)
         base, bracket, rest = (part.strip() for part in name.partition("["))
         groups = _groups(f"[{rest}", name) if bracket else []
         step, no_row, is_transposed = self.exact(base) or self.of_time(base), None, False
@@ -105,6 +113,28 @@ class _Reader(Record):
         if step is None:
             raise no_row or self.unknown(base, name)
         return replace(_cells(step, groups, name), is_transposed=is_transposed)
+
+    def with_symbol(self, name: str) -> str:
+        """Return a name with √d_k for a number: QK^T/2, if scores are divided by 2.
+
+        Raises:
+            InputError: if they are divided by another number.
+        """
+        base, bracket, rest = name.partition("[")
+        if (match := DIVISOR.search(base)) is None:
+            return name
+        symbol = f"{base[: match.start()]}/√d_k{base[match.end() :]}"
+        scaled = (step.operation for step in self.steps.values() if step.stem == "scaled")
+        divisor = next((one.over / one.times for one in scaled if isinstance(one, Scale)), 1.0)
+        value, unit = decimal_of(match["number"]) or (divisor, 0.0)  # d is d_k
+        right = divisor**2 if match["root"] and match["number"] != "d" else divisor
+        if abs(value - right) <= (unit / 2 if unit < 1 else 1e-9):
+            return f"{symbol}{bracket}{rest}"
+        if meant(symbol, self.steps, self.added):
+            message = f"there is no step {visible(base)} in this calculation"
+            hint = f"scores are divided by {divisor:.4g} here, which makes scaled"
+            raise InputError(NotThere(message, hint=hint, nearest="scaled"))
+        return name
 
     def exact(self, base: str) -> Step | None:
         """Return the step or input of a name, or of a course's name, also of the only layer."""
@@ -161,9 +191,9 @@ class _Reader(Record):
         pieces = base.split("_")
         for count in range(len(pieces) - 1, 0, -1):
             letter, word = "_".join(pieces[:count]), "_".join(pieces[count:])
-            step = self.of_letter(letter)
+            step = self.of_letter(letter) or (self.called(letter) if word.isdecimal() else None)
             # weights_2 is the second head if there are heads; q_2 is the second row of each head.
-            is_head = word.isdecimal() and len(letter) > 1
+            is_head = word.isdecimal() and (len(letter) > 1 or letter.isupper())
             if step is not None and not (is_head and "head" in step.leading):
                 leads = map(range, step.value.shape[: len(step.leading)])
                 return Cells(step, (*leads, *_along(step, [word], base)))

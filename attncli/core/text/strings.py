@@ -36,6 +36,30 @@ quotation marks. Some split every file at semicolons, also inside of quotation m
 SEPARATOR = regex(r'[;\t\r\n"]')
 """What parts cells, beside the delimiter, for some spreadsheet."""
 
+TEX = (
+    (r"\\d?frac\s*\{((?:[^{}]|\{[^{}]*\})*)\}", r"\1/"),
+    (r"\\(?:top|intercal)(?![a-zA-Z])", "T"),
+    (r"\\(?:text|math|operatorname|bold|vec|left|right)\w*|[\\$]", ""),
+    (r"\A\{(\w+)\}", r"\1"),
+)
+"""Commands of TeX around or in a name, each with what it means there."""
+
+SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+
+
+def plain_name(word: str) -> str:
+    r"""Return a name without commands of TeX and with its subscript behind a _.
+
+    >>> [plain_name(word) for word in (r"$\mathbf{q}_1$", "k₂", r"\frac{QK^\top}{\sqrt{d_k}}")]
+    ['q_1', 'k_2', 'QK^T/{sqrt{d_k}}']
+    """
+    if word.isascii() and "\\" not in word and "$" not in word:
+        return word.strip()
+    for pattern, plain in TEX:
+        word = re.sub(pattern, plain, word)
+    return re.sub("([₀-₉]+)", r"_\1", word).translate(SUBSCRIPTS).strip()
+
+
 JOINERS = "\u200c\u200d"
 """Characters that shape words and move nothing on the screen."""
 
@@ -220,7 +244,7 @@ MIN_SIMILARITY, MIN_OF_SHORT = 0.6, 0.8
 
 MAX_LISTED_WORDS, MAX_NEAR_WORDS, MIN_LIKENESS = 20, 4, 0.4
 """Maximum number of known words that a message lists, and of those nearest if there are more, with
-the minimum similarity of these."""
+the minimum similarity of these where another command lists all."""
 
 
 def did_you_mean(word: str, known: Iterable[str], lists_all: str = "") -> str:
@@ -234,16 +258,17 @@ def those_like(word: str, known: Sequence[str], lists_all: str = "") -> str:
     """Return known words as a list; of many only those like a word, and what lists them all.
 
     >>> many = [f"k{number}" for number in range(40)]
-    >>> those_like("c", ["a", "b"]), those_like("k30", many, "attn schema"), those_like("c", many)
-    ('a, b', 'k30, k3, k0, k39, … (40 in all: see attn schema)', '40 words')
+    >>> those_like("c", ["a", "b"]), those_like("k30", many, "attn schema")
+    ('a, b', 'k30, k3, k0, k39, … (40 in all: see attn schema)')
     """
     if len(known) <= MAX_LISTED_WORDS:
         return ", ".join(known)
     import difflib  # which only a misspelt word needs
 
-    near = difflib.get_close_matches(word, known, n=MAX_NEAR_WORDS, cutoff=MIN_LIKENESS)
+    likeness = MIN_LIKENESS if lists_all else 0.0
+    near = difflib.get_close_matches(word, known, n=MAX_NEAR_WORDS, cutoff=likeness)
     if not near:
-        return f"{len(known)} words{lists_all and f', which {lists_all} lists'}"
+        return f"{len(known)} words, which {lists_all} lists"
     return f"{', '.join(near)}, … ({len(known)} in all{lists_all and f': see {lists_all}'})"
 
 
