@@ -38,8 +38,6 @@ IN_LINE = (
 """Elements within a line. Any other tag ends the line, or is a blank in a cell."""
 
 SCRIPTS = {"sub": "_", "sup": "^"}
-END_OF_SCRIPT = "", 0
-"""A piece of nothing, after which a letter or a digit needs a blank: 10⁻¹0 is not 10⁻¹⁰."""
 
 HINT = "save the page anew, or copy its table into a .txt, CSV or YAML file"
 
@@ -69,7 +67,7 @@ def extract_of(written: str, name: str) -> Extract:
         if hidden is None:
             page.add_text(at, tag.start())
             if kind in HIDDEN or tag["endless"] is not None:
-                page.add_blank(" ", tag.start())
+                page.gap = True
                 hidden = None if tag["end"] else tag
             elif kind:
                 page.add_tag(kind, tag)
@@ -95,6 +93,8 @@ class _Page:
         self.heading = ""  # the mark of the heading that is open
         self.is_in_table = self.is_as_written = False
         self.table_at = 0
+        self.script = ""  # the index or the power that is open
+        self.gap = False  # whether a paragraph has ended since the last text
 
     def add_text(self, start: int, end: int) -> None:
         for word in WORD.finditer(self.extract.written, start, end):
@@ -105,10 +105,21 @@ class _Page:
             if self.is_in_table and not self.cell and not self.heading:
                 raise self._error("this is in a table, but in none of its cells", at)
             if self.cell and re.search("<[/a-zA-Z]", text):
-                raise self._error("a tag in this cell is damaged", at)
-            if self.pieces[-1:] == [END_OF_SCRIPT] and text[0].isalnum():
-                self.add_blank(" ", at)
+                raise self._error("a tag is damaged", at)
+            self._add_gap(text, at)
             self.pieces.append((text.replace("|", "\\|") if self.cell else text, at))
+
+    def _add_gap(self, text: str, at: int) -> None:
+        """Part a text from what is before it in a cell or a line, if a paragraph ends between.
+
+        Two numbers are refused, as they may become another one: 10⁻¹ 0 is not 10⁻¹⁰.
+        """
+        if self.gap and (text[0] in "-+−." or text[0].isalnum()):
+            before = "".join(piece for piece, _ in self.pieces[-2:]).rstrip()[-1:]
+            if self.cell and re.match(r"[\d)%]", before) and not text[0].isalpha():
+                raise self._error("there are two numbers in this cell", at)
+            self.add_blank(" ", at)
+        self.gap = False
 
     def _error(self, message: str, at: int) -> InputError:
         return error_at(self.extract.place_at(at), message, HINT)
@@ -124,6 +135,9 @@ class _Page:
 
     def add_tag(self, kind: str, tag: re.Match[str]) -> None:
         is_start = not tag["end"]
+        is_kept = kind in IN_LINE or (kind == self.script and not is_start)
+        if not is_kept and (self.script or (kind in SCRIPTS and not is_start)):
+            raise self._error("a tag is damaged", tag.start())
         if kind in CELLS or kind in ROW_PARTS:
             self._end_cell()
             self.is_in_table = True
@@ -137,15 +151,15 @@ class _Page:
             self._end_table()
             self.is_in_table, self.table_at = is_start, tag.start()
         elif kind in SCRIPTS:
-            if self.pieces:
-                self.pieces.append((SCRIPTS[kind], tag.start()) if is_start else END_OF_SCRIPT)
+            self.gap, self.script = not is_start, kind if is_start else ""
+            self.pieces += [(SCRIPTS[kind], tag.start())] if is_start and self.pieces else []
         elif kind not in IN_LINE:
             self._add_block(kind if is_start else "", tag.start())
 
     def _add_block(self, kind: str, at: int) -> None:
         """Begin another line; "" is the end of an element."""
         if self.cell:
-            self.add_blank(" ", at)
+            self.gap = True
         else:
             self._end_line()
             self.heading = "## " if kind in HEADINGS else ""
