@@ -50,8 +50,11 @@ class _Cell(NamedTuple):
     is_head: bool
     pieces: Pieces
 
-    def is_number(self) -> bool:
-        return re.search(r"[^\s\d.−-]", "".join(piece for piece, _ in self.pieces)) is None
+    @property
+    def number(self) -> str:
+        """The text of the cell, if it is a number; else ""."""
+        text = "".join(piece for piece, _ in self.pieces).strip()
+        return text if re.fullmatch(r"[\d.−-]+", text) else ""
 
 
 def extract_of(written: str, name: str) -> Extract:
@@ -154,9 +157,9 @@ class _Page:
             self.gap, self.script = not is_start, kind if is_start else ""
             self.pieces += [(SCRIPTS[kind], tag.start())] if is_start and self.pieces else []
         elif kind not in IN_LINE:
-            self._add_block(kind if is_start else "", tag.start())
+            self._add_block(kind if is_start else "")
 
-    def _add_block(self, kind: str, at: int) -> None:
+    def _add_block(self, kind: str) -> None:
         """Begin another line; "" is the end of an element."""
         if self.cell:
             self.gap = True
@@ -203,17 +206,32 @@ class _Page:
 
 
 def _without_numbering(extract: Extract, rows: list[list[_Cell]]) -> list[list[_Cell]]:
-    """Return the rows of a table without the heads that only number its rows and columns.
+    """Return the rows of a table without heads that only count its rows and columns."""
+    sides, without = list[_Cell](), list[list[_Cell]]()
+    for row in rows:
+        is_top = all(cell.is_head for cell in row)
+        heads = row if is_top else row[: row[0].is_head]
+        if is_top:
+            _refuse_numbers(extract, row)
+        sides += [] if is_top else heads
+        inside = [cell._replace(pieces=[]) if cell.number else cell for cell in heads]
+        if not is_top or any(cell.pieces for cell in inside):
+            without.append([*inside, *row[len(heads) :]])
+    _refuse_numbers(extract, [*sides, _Cell(0, True, [])])  # all of these may be numbers
+    start = int(all(row[0].is_head and not row[0].pieces for row in without))
+    return [row[start:] for row in without]
+
+
+def _refuse_numbers(extract: Extract, heads: list[_Cell]) -> None:
+    """Refuse heads that are all numbers, or do not count from 0 or 1: Markdown has such first rows.
 
     Raises:
-        InputError: if all heads of columns are numbers; Markdown makes heads of a first row.
+        InputError: where the first of them is.
     """
-    for row in rows:
-        if all(cell.is_head and cell.pieces and cell.is_number() for cell in row):
-            message = "these heads may be a row of numbers, or number the columns"
-            hint = "write words in them, or copy the table into a .txt, CSV or YAML file"
-            raise error_at(extract.place_at(row[0].at), message, hint)
-    rows = [[c._replace(pieces=[]) if c.is_head and c.is_number() else c for c in r] for r in rows]
-    rows = [row for row in rows if any(not cell.is_head or cell.pieces for cell in row)]
-    start = int(all(row[0].is_head and not row[0].pieces for row in rows))
-    return [row[start:] for row in rows]
+    numbers = [cell.number for cell in heads if cell.number]
+    first = int(numbers[:1] == ["1"])
+    are_counting = numbers == [str(number) for number in range(first, first + len(numbers))]
+    if not are_counting or len(numbers) == len(heads):
+        message = "these heads may be numbers of the matrix, or count its rows or columns"
+        hint = "write words in them, or copy the table into a .txt, CSV or YAML file"
+        raise error_at(extract.place_at(heads[0].at), message, hint)
