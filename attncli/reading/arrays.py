@@ -123,7 +123,7 @@ def _loaded(file: BinaryIO) -> Any:
     # A damaged file can make zipfile, zlib, tokenize and NumPy raise nearly anything.
     except Exception as error:
         if "allow_pickle" not in str(error):
-            raise fail(DAMAGED) from None
+            raise fail(DAMAGED, hint="save it anew") from None
         message = "the file holds Python objects, not numbers"
         raise fail(message, hint="save plain arrays") from None
 
@@ -142,7 +142,7 @@ def _arrays(file: BinaryIO, size: int) -> dict[str, Any]:
             raise fail(message, hint="save it with numpy.savez, which does not compress")
         # NumPy writes no other compression, and zipfile bounds what it unpacks at once in these.
         if any(member.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for member in members):
-            raise fail(DAMAGED)
+            raise fail(DAMAGED, hint="save it anew")
 
         def read_member(member: ZipInfo) -> Any:
             with archive.open(member) as inside:
@@ -173,7 +173,7 @@ def _tensors(file: BinaryIO, size: int) -> dict[str, Any]:
     length = int.from_bytes(file.read(8), "little")
     first = 8 + length
     if length > MAX_HEADER or first > size:
-        raise fail(DAMAGED)
+        raise fail(DAMAGED, hint="save it anew")
     header = json.loads(file.read(length), object_pairs_hook=list)
     about = [(key, dict(pairs)) for key, pairs in header if key != "__metadata__"]
     _refuse_names([key for key, _ in about])
@@ -186,7 +186,7 @@ def _tensors(file: BinaryIO, size: int) -> dict[str, Any]:
             message = f"{visible(key)} holds numbers of the type {visible(kind)}"
             raise fail(message, hint=f"save it as one of {', '.join(TENSOR_DTYPES)}")
         if len(shape) > MAX_AXES or any(type(n) is not int or n < 0 for n in (*shape, start, end)):
-            raise fail(DAMAGED)
+            raise fail(DAMAGED, hint="save it anew")
         dtype = np.dtype(TENSOR_DTYPES[kind])
         left -= end - start
         if end - start != prod(shape) * dtype.itemsize or end > size - first or left < 0:
@@ -212,7 +212,7 @@ def _array(file: IO[bytes], size: int, key: str) -> Any:
     shape, _, dtype = read(file)
     count = prod(shape)
     if any(length < 0 for length in shape):
-        raise fail(DAMAGED)
+        raise fail(DAMAGED, hint="save it anew")
     # Texts without a character take no bytes in the file, but some in memory.
     if not dtype.hasobject and count * max(dtype.itemsize, 1) > size:
         raise _claimed(key, count)
@@ -223,7 +223,7 @@ def _array(file: IO[bytes], size: int, key: str) -> Any:
 
         codes = np.frombuffer(array.tobytes(), f"{array.dtype.byteorder}u4")
         if (codes > sys.maxunicode).any():
-            raise fail(DAMAGED)
+            raise fail(DAMAGED, hint="save it anew")
     return array
 
 
