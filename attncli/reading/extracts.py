@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import cached_property
+from typing import TypeAlias
 
 from attncli.core.errors import Place
 from attncli.core.text.strings import lines_of
 
 LINE_ENDS = dict.fromkeys(map(ord, "\r\v\f\x85\u2028\u2029"), " ")
 """Characters that end lines for some readers; in an extract only a line feed does."""
+
+Pieces: TypeAlias = list[tuple[str, int]]
+"""Pieces of a text, with their offsets in the file."""
 
 
 class Extract:

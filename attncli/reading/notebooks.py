@@ -9,12 +9,11 @@ import json
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TypeAlias
 
 from attncli.core.errors import fail
 from attncli.core.text.strings import regex
 from attncli.reading.document import error_at
-from attncli.reading.extracts import Extract
+from attncli.reading.extracts import Extract, Pieces
 
 TOKEN = regex(r'"(?P<inside>(?:[^"\\]|\\.)*+)"(?P<colon>\s*+:)?|(?P<opening>[\[{])|[\]}]')
 ESCAPE = regex(r"\\(?:u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|u\w{4}|.)")
@@ -24,14 +23,11 @@ OUTPUT_TEXTS = ("cells/outputs/text", "cells/outputs/data/text/plain")
 
 SHOWN = regex(
     r"(?:(?:print|display)\()?(?:np\.round\()?(?P<name>[^\W\d]\w*)"
-    r"(?:\.round\(\d*\)|,[ ]*\d+\))?\)?;?\s*"
+    r"(?:\.round\(\d*\)|, *\d+\))?\)?;?\s*"
 )
 """The last line of a cell, if its output is what a name holds, perhaps rounded."""
 
 HINT = "save it anew, or write its cells into a .txt file"
-
-Pieces: TypeAlias = list[tuple[str, int]]
-"""Pieces of a text, with their offsets in the file."""
 
 
 def extract_of(written: str, name: str) -> Extract:

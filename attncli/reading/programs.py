@@ -22,10 +22,10 @@ WEB_PAGE = regex(
 )
 """The beginning of a web page, or of a part of one."""
 
-SPREADSHEET = "a spreadsheet, which is not read as it is"
+AS_IT_IS = "which is not read as it is"
+SPREADSHEET = f"a spreadsheet, {AS_IT_IS}"
 AS_XLSX = "save it as .xlsx: {} and give that file"
 DOCUMENT = "not a file of answers or of a problem"
-WEIGHTS = "which is not read as it is"
 AS_NPZ = 'in Python: np.savez("weights.npz", **{}), and give weights.npz'
 
 EXCEL = SPREADSHEET, AS_XLSX.format("in Excel by File, Save As, Excel Workbook,")
@@ -40,27 +40,27 @@ PICTURE = f"a picture, {DOCUMENT}", "type its numbers into a .txt, CSV or YAML f
 PAGE = f"a web page, {DOCUMENT}", "a practice page saves what was typed: give that file"
 ARCHIVE = f"an archive, {DOCUMENT}", "unpack it, and give the files in it"
 PYTORCH = (
-    f"a file of PyTorch, {WEIGHTS}",
+    f"a file of PyTorch, {AS_IT_IS}",
     AS_NPZ.format(
         '{k: v.float().numpy() for k, v in torch.load("FILE", weights_only=True).items()}'
     ),
 )
 PICKLE = (
-    f"a pickle of Python, {WEIGHTS}",
+    f"a pickle of Python, {AS_IT_IS}",
     "if you trust it, " + AS_NPZ.format('pickle.load(open("FILE", "rb"))'),
 )
 GGUF = (
-    f"a file of GGUF, {WEIGHTS}",
+    f"a file of GGUF, {AS_IT_IS}",
     AS_NPZ.format(
         '{t.name: gguf.dequantize(t.data, t.tensor_type) for t in gguf.GGUFReader("FILE").tensors}'
     ),
 )
 KERAS = (
-    f"a file of Keras, or another one in HDF5, {WEIGHTS}",
+    f"a file of Keras, or another one in HDF5, {AS_IT_IS}",
     AS_NPZ.format('{w.path: w.numpy() for w in keras.models.load_model("FILE").weights}'),
 )
 ONNX = (
-    f"a model in ONNX, {WEIGHTS}",
+    f"a model in ONNX, {AS_IT_IS}",
     AS_NPZ.format(
         '{t.name: onnx.numpy_helper.to_array(t) for t in onnx.load("FILE").graph.initializer}'
     ),

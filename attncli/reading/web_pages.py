@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from html import unescape
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from attncli.core.errors import InputError
 from attncli.core.text.strings import regex
 from attncli.reading.document import error_at
-from attncli.reading.extracts import Extract
+from attncli.reading.extracts import Extract, Pieces
 
 TAG = regex(
     r"<!--(?s:.*?)(?:-->|(?P<endless>\Z))|<[!?][^<>]*+>"
@@ -40,9 +40,6 @@ IN_LINE = (
 SCRIPTS = {"sub": "_", "sup": "^"}
 
 HINT = "save the page anew, or copy its table into a .txt, CSV or YAML file"
-
-Pieces: TypeAlias = list[tuple[str, int]]
-"""Pieces of a text, with their offsets in the file."""
 
 
 class _Cell(NamedTuple):
