@@ -42,7 +42,7 @@ SIGNS = regex(
     rf"^(?:{PROMPT}[ \t]+)?(?:[$\\\[]+[ \t]*)?(?:{NAME}|[^\W\d][\w ()]*)[ \t]*(?:<-|:?=)(?!=)"
     rf"|^(?:{PROMPT}[ \t]+|##+[ \t]+){NAME}[ \t]*$"
     rf"|^(?:{PROMPT}[ \t]+)?(?:import|from|library|using|print|disp|clear|clc|close)\b[^\n=]*$"
-    rf"|^[^\W\d](?:[^\n:]*\n|\w*[ \t(][^\n:]*:[ \t]*\n)[ \t]*{TWO_NUMBERS}"
+    rf"|^[^\W\d](?:[^\n:\t]*\n|\w*[ \t(][^\n:]*:[ \t]*\n)[ \t]*{TWO_NUMBERS}"
     rf"|^[^\W\d][^\n:]*(?::[ \t]*\n?|\n)[ \t]*(?:{PRINTED}|\{{\{{[-\d])"
     r"|^(?:\\[a-zA-Z\[]|\$|\||\*\*)"
     r"|^(?:\{|OrderedDict\(\[\()['\"]\w+['\"][:,][ \t]*(?:\w+\.)*(?:array|tensor)\(",
