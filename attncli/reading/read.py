@@ -511,15 +511,14 @@ def _is_csv(text: str, may_be_more: bool = False) -> bool:
     content = re.sub(r"\A(\s*#.*(\n|\Z))+", "", text).lstrip()
     if content.startswith(("{", "[", "%", "- ", "```", "~~~")) or text.startswith("---\n"):
         return False
-    if TSV.match(content):  # what follows may be a sentence with a colon
-        return True
+    if TSV.match(content) and not text.startswith("## "):
+        return True  # what follows may be a sentence with a colon
     if KEY_LINE.search(text) or re.search(r"\[\s*\[|\\begin", content):
         return False
     from attncli.reading.text_documents import SIGNS, WRAPPED  # which most files do not need
 
-    if SIGNS.search(content) or WRAPPED.match(content):
-        return False
-    return may_be_more or _has_cells(text)
+    is_text = SIGNS.search(content) or WRAPPED.match(content)
+    return not is_text and (may_be_more or _has_cells(text))
 
 
 def _has_cells(text: str) -> bool:

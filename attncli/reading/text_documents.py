@@ -36,11 +36,13 @@ SETTING = regex(
     re.MULTILINE,
 )
 """A line that sets a key."""
+TWO_NUMBERS = r"[-+.\d][\d.eE+-]*(?:[ \t]*,)?[ \t]+[-+.\d]"
 PRINTED = r"\[(?:\s*\[)?\s*[-+.\d][^\s,]*[ \t]+[-+.\d]|(?:\w+\.)*(?:array|[tT]ensor)\("
 SIGNS = regex(
-    rf"^(?:{PROMPT}[ \t]+)?(?:(?:const|let|var)[ \t]+|[$\\\[ \t]+)?{NAME}[ \t]*(?:<-|:?=)(?!=)"
+    rf"^(?:{PROMPT}[ \t]+)?(?:[$\\\[]+[ \t]*)?(?:{NAME}|[^\W\d][\w ()]*)[ \t]*(?:<-|:?=)(?!=)"
     rf"|^(?:{PROMPT}[ \t]+|##+[ \t]+){NAME}[ \t]*$"
     rf"|^(?:{PROMPT}[ \t]+)?(?:import|from|library|using|print|disp|clear|clc|close)\b[^\n=]*$"
+    rf"|^[^\W\d](?:[^\n:\t]*\n|\w*[ \t(][^\n:]*:[ \t]*\n)[ \t]*{TWO_NUMBERS}"
     rf"|^[^\W\d][^\n:]*(?::[ \t]*\n?|\n)[ \t]*(?:{PRINTED}|\{{\{{[-\d])"
     r"|^(?:\\[a-zA-Z\[]|\$|\||\*\*)"
     r"|^(?:\{|OrderedDict\(\[\()['\"]\w+['\"][:,][ \t]*(?:\w+\.)*(?:array|tensor)\(",

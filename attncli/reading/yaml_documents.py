@@ -39,7 +39,7 @@ LINE_ABOVE = regex(
     r"|[^\W\d_][^\n:=\[\]{}|;]*+\n(?=[\w.\"']+\s?:\s))"
 )
 """A line of two to five words alone, or of any words above a key of YAML, that begins a file."""
-WITHOUT_COMMAS = regex(r"\s*\[(?:,\d|\d+\][ \t]+[-.\d]|[ \t]*[-+.\d]+[ \t]+[-+.\d])")
+WITHOUT_COMMAS = regex(r"\s*\[\[?(?:,\d|\d+\][ \t]+[-.\d]|[ \t]*[-+.\d][-+.\deE]*[ \t]+[-+.\d])")
 """The beginning of rows as R or MATLAB prints them: [,1], or [1] 0.5, or [1 0]."""
 JSON_STRING = regex(r'"(?:[^"\\]|\\.)*+"|("(?:[^"\\]|\\.)*+)')
 """A string, or as its group one that is not closed in its line."""

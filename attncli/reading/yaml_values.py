@@ -346,6 +346,6 @@ def _in_block(text: str, event: Any, rest: list[Any]) -> int | None:
             end = start + ends[len([*filter(str.strip, event.value.splitlines())]) - 1]
         elif event.style:  # in quotes
             start, end = start + 1, end - 1
-        return start + grid_of(text[start:end]).offset(rest)
+        return int(start + grid_of(text[start:end]).offset(rest))
     except (NumberError, IndexError):  # such as an ambiguous comma: a fault of the whole block
         return None

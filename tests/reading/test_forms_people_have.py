@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import re
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
+from attncli.checking.check import AnswerKey
+from attncli.core.errors import InputError
 from tests.conftest import table
 from tests.reading.forms import plain, saved
 
@@ -134,5 +138,68 @@ def test_a_text_of_many_forms_is_what_was_written(
     (problem,) = attncli.load_all(file)
     assert {name: plain(getattr(problem, name)) for name in meant} == meant
     (answers,) = attncli.load_answers(file)
-    steps = attncli.check(attncli.Problem(**meant, score="dot"), answers).steps
+    steps = attncli.check(attncli.Problem(Q=meant["Q"], K=meant["K"], V=meant["V"]), answers).steps
     assert {name: steps[name].status for name in meant} == dict.fromkeys(meant, "correct")
+
+
+# Damaged forms: nothing is read wrong in silence, and no number that is right is called wrong.
+
+DAMAGE = {
+    "a bracket is lost": (r"[\[\](){}|]|\\begin|\\end|\\\\", ""),
+    "a row is lost": (r"(?m)^[^\n]*\d[^\n]*\n", ""),
+    "a word is too many": (r"(?<![\w.])(?=\d)", "foo "),
+}
+KEYS = {name: AnswerKey(attncli.Problem(**base)) for name, base in BASES.items()}
+
+
+def damaged(text: str, kind: str) -> list[str]:
+    pattern, instead = DAMAGE[kind]
+    places = re.finditer(pattern, text)
+    return [text[: place.start()] + instead + text[place.end() :] for place in places]
+
+
+def rows_of(value: object) -> list[list[float]]:
+    array = np.array(value, float)
+    rows: list[list[float]] = array.reshape(-1, array.shape[-1]).tolist()
+    return rows
+
+
+def are_in_order(some: list[list[float]], of: list[list[float]]) -> bool:
+    """Return whether rows are some of others, in their order."""
+    others = iter(of)
+    return all(any(row == other for other in others) for row in some)
+
+
+def assert_nothing_is_wrong_in_silence(row: dict[str, Any], text: str, folder: Path) -> None:
+    if "means" in row:
+        means = BASES[row["means"]] if isinstance(row["means"], str) else row["means"]
+        with suppress(InputError):
+            for problem in attncli.load_all(saved(folder, text, row.get("suffix", ""))):
+                for key in problem.given:
+                    value, meant = getattr(problem, key), means[key]
+                    if isinstance(meant, list):
+                        assert are_in_order(rows_of(value), rows_of(meant)), key
+    if "answers" in row:
+        with suppress(InputError):
+            for answers in attncli.load_answers(saved(folder, text, row.get("suffix", ".txt"))):
+                for judged in KEYS[row.get("of", "plain")].check(answers).steps.values():
+                    if not isinstance(judged, attncli.Misshapen):
+                        assert not judged.wrong_numbers.any(), judged.step.name
+
+
+@pytest.mark.filterwarnings("ignore::UnicodeWarning")
+@pytest.mark.parametrize("kind", DAMAGE)
+@by_name(FORMS)
+def test_a_damaged_form_is_not_read_wrong(row: dict[str, Any], kind: str, tmp_path: Path) -> None:
+    texts = damaged(row["text"], kind)
+    for text in texts[len(texts) // 2 :][:1]:
+        assert_nothing_is_wrong_in_silence(row, text, tmp_path)
+
+
+@pytest.mark.whole
+@pytest.mark.filterwarnings("ignore::UnicodeWarning")
+@by_name(FORMS)
+def test_no_damage_of_a_form_is_read_wrong(row: dict[str, Any], tmp_path: Path) -> None:
+    for kind in DAMAGE:
+        for text in damaged(row["text"], kind):
+            assert_nothing_is_wrong_in_silence(row, text, tmp_path)
