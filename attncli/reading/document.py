@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import warnings
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -81,6 +82,10 @@ class Blank(str):
 BLANK = Blank()
 
 
+LINE_END = regex("\r\n|[\n\r\x85\u2028\u2029]")
+"""The end of a line as YAML counts them, with more line ends than in editors."""
+
+
 class Chunk(Record):
     """A part of a text that is read by itself; `before` counts the lines above it.
 
@@ -95,10 +100,17 @@ class Chunk(Record):
     original: str = ""
     extract: Extract | None = None
 
+    @cached_property
+    def lines(self) -> list[str]:
+        return yaml_lines(self.text)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [0, *(end.end() for end in LINE_END.finditer(self.text))]
+
     def place(self, line: int, column: int) -> Place:
         """Return a place in the file, from 1, of one in this part, from 0; −1 is no column."""
-        lines = yaml_lines(self.text)
-        shown = lines[line] if line < len(lines) else ""
+        shown = self.lines[line] if line < len(self.lines) else ""
         if shown and self.original:
             read, shown = shown, yaml_lines(self.original)[line]
             added = len(read) - len(read.lstrip("> ")) - len(shown) + len(shown.lstrip("> "))
@@ -108,8 +120,8 @@ class Chunk(Record):
 
     def place_at(self, offset: int) -> Place:
         """Return the place of an offset in the text."""
-        above = yaml_lines(self.text[:offset])
-        return self.place(len(above) - 1, len(above[-1]))
+        line = bisect_right(self._starts, offset) - 1
+        return self.place(line, offset - self._starts[line])
 
     def line_number(self, line: int) -> int:
         """Return the number in the file of a line of this part, from 0."""
@@ -233,10 +245,8 @@ def assign(values: dict[str, Raw], key: str, raw: Raw, *, in_place: bool = False
 
 
 def yaml_lines(text: str) -> list[str]:
-    """Return the lines of a text as YAML counts them, with more line ends than in editors."""
-    for end in ("\r\n", *"\r\x85\u2028\u2029"):
-        text = text.replace(end, "\n")
-    return text.split("\n")
+    """Return the lines of a text as YAML counts them."""
+    return LINE_END.split(text)
 
 
 def blanked(text: str, end: int) -> str:

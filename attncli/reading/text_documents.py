@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 
@@ -157,6 +158,7 @@ class _Reader:
         self.kept = list[tuple[int, int]]()  # parts that are YAML
         self.read = list[tuple[int, int]]()  # parts that are matrices with their names
         self.sizes = dict[str, str]()
+        self.words = Counter(re.findall(r"\w+", self.text))
         for line in VARIABLES.finditer(self.text):
             names, numbers = (re.split(", *", part) for part in line.groups())
             if len(names) == len(numbers):
@@ -233,18 +235,19 @@ class _Reader:
         value = _value(self.text[table.start : table.end])
         if FILLED_CALL.match(value):
             value = SIZE.sub(lambda word: self.sizes.get(word[0], word[0]), value)
-        place = self.chunk.place_at(table.start)
         if table.fault:
             raise self._error(name, table)
         if not self.known(name):
             if self.are_answers:
-                name = name or f"line {place.line}, column {place.column}"
+                at = self.chunk.place_at(table.start)
+                name = name or f"line {at.line}, column {at.column}"
             elif len(self.blocks) == 1 and not name:
                 name = "X"
             elif is_step(name):
                 return
             elif not re.search(r"=[^\n=]*\Z|<-", self.text[block.at : table.start]):
                 hint = "write the key of the matrix, such as X, before them"
+                place = self.chunk.place_at(table.start)
                 raise error_at(place, "these numbers belong to no matrix", hint)
         before = self.values.get(name, value)
         if before != value and not _hold_same_numbers(before, value):
@@ -278,8 +281,7 @@ class _Reader:
 
     def _is_used(self, name: str) -> bool:
         """Return True if a name that is no key occurs twice, as that of a variable does."""
-        pattern = rf"(?<!\w){re.escape(name)}(?!\w)"
-        return not is_key(name) and len(re.findall(pattern, self.text)) > 1
+        return not is_key(name) and self.words[name] > 1
 
     def _leave_out_results(self) -> None:
         """Leave out what follows from other matrices of the text, as programs print it."""

@@ -220,6 +220,8 @@ the then var we where with your"""
 AFTER = "are as be below by equals follows is matrices matrix table tensor values vector vectors"
 BEFORE_NAME, AFTER_NAME = frozenset(BEFORE.split()), frozenset(AFTER.split())
 """Words before and after a name in a sentence."""
+MAX_ABOVE = 2000
+"""Maximum number of characters between a name and its matrix."""
 MAX_BETWEEN = 200
 """Maximum number of characters between matrices of one calculation, and of a line with a name."""
 
@@ -315,13 +317,13 @@ def blocks_in(text: str, known: Known) -> list[Block]:
     blocks = list[Block]()
     end = first = 0
     for table in tables_in(text, known):
-        before = text[end : table.start]
+        before = text[max(end, table.start - MAX_ABOVE) : table.start]
         name, at = _heading(before, known)
         if table.is_flat and not (name and known(name)):
             continue
         joined = RESULT.fullmatch(before) if blocks and len(before) < MAX_BETWEEN else None
         fault = table.fault or _fault(text, before, table)
-        place = table.start if at < 0 else end + at
+        place = table.start if at < 0 else table.start - len(before) + at
         one = Block(name, place, replace(table, fault=fault))
         if joined and joined["equals"]:
             kept = blocks[first]

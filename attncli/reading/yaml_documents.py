@@ -230,7 +230,7 @@ def _as_text(value: Any, depth: int = 0) -> Raw:
 
 
 def _of_yaml(
-    chunk: Chunk, written: str, folder: Path, are_answers: bool = False
+    chunk: Chunk, written: str, folder: Path, are_answers: bool = False, may_be_text: bool = True
 ) -> Iterator[Document]:
     """Yield the documents of YAML; rows that are not indented as YAML requires are indented."""
     from attncli.reading import yaml_values
@@ -242,7 +242,7 @@ def _of_yaml(
     values, error = yaml_values.documents_until(part)
     is_text = ";" in text and not any(isinstance(raw, dict) for raw in values)
     is_text = is_text or any(isinstance(raw, str) or _has_headings(raw) for raw in values)
-    if error is not None or is_text:
+    if may_be_text and (error is not None or is_text):
         from attncli.reading.text_documents import text_document, unwrapped
 
         if (inside := unwrapped(chunk)) is not None:
@@ -278,7 +278,8 @@ def _of_text(text: TextDocument, folder: Path) -> Iterator[Document]:
     """Yield the document of a text, together with the keys of YAML that are beside its matrices."""
     chunk = text.chunk
     by_text = Document(chunk.name, folder, text.values, text.locate)
-    beside = [*_of_yaml(replace(chunk, text=text.rest), text.rest, folder)]
+    rest = replace(chunk, text=text.rest)
+    beside = [*_of_yaml(rest, text.rest, folder, may_be_text=False)]
     for one in beside or [replace(by_text, values={})]:
 
         def locate(path: KeyPath, one: Document = one) -> Place:
