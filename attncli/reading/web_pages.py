@@ -19,7 +19,8 @@ TAG = regex(
     r"<!--(?s:.*?)(?:-->|(?P<endless>\Z))|<[!?][^<>]*+>"
     r"|<(?P<end>/?)(?P<name>[a-zA-Z][\w:-]*+)(?:[^<>\"']|\"[^\"<]*+\"|'[^'<]*+')*+>"
 )
-"""A comment, a declaration or a tag. A tag that is not closed is text."""
+"""A comment, a declaration or a tag. A tag that is not closed is text; a comment in a comment means
+that the first has no end."""
 
 WORD = regex(
     r"(?P<blank>\s++)|(?P<sign>&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|\w{1,31});)"
@@ -66,12 +67,12 @@ def extract_of(written: str, name: str) -> Extract:
         kind = (tag["name"] or "").lower()
         if hidden is None:
             page.add_text(at, tag.start())
-            if kind in HIDDEN or tag["endless"] is not None:
+            if kind in HIDDEN or tag["endless"] is not None or "<!--" in tag[0][4:]:
                 page.gap = True
                 hidden = None if tag["end"] else tag
             elif kind:
                 page.add_tag(kind, tag)
-        elif tag["end"] and kind == hidden["name"].lower():
+        elif tag["end"] and kind == (hidden["name"] or "").lower():
             hidden = None
         at = tag.end()
     if hidden:
