@@ -25,7 +25,7 @@ NOISE = regex(
     rf"^{PROMPT}|^(?:\.\.\.|\+)(?=[ \t])|^[ \t]*(?:```|~~~)[^\n]*"
     r"|(?<=[^\s#])[ \t]+(?:#(?!\S)|//)[^\n|]*|(?:^|(?<=[\s;]))%[ \t]*(?=[^\W\d])[^\n|]*"
     r"|<tf\.Tensor: shape=\([\d, ]*\), dtype=\w+, numpy=|Parameter containing:"
-    r"|\b\d+(?:×\d+)*(?:-element)? ?\w+\{[^\n:]{1,40}\}:",
+    r"|\b\d++(?:×\d++)*+(?:-element)? ?[A-Z]\w*+\{[^\n:]{1,40}\}:",
     re.MULTILINE,
 )
 """Prompts, comments, Markdown's fences, and types that libraries print before a matrix."""
@@ -50,7 +50,7 @@ PLAIN = (
     r"|(?P<rows>(?:^[ \t]*1\.0+e[-+]\d{2,3}[ \t]*\*[ \t\r]*\n\s*)?"
     rf"(?:{ROW}(?:[ \t\r]*\n(?={ROW}))?){{2,}}"
     rf"|^[ \t]*{ENTRY}(?:[ \t,;]+{ENTRY})+{LINE_END})"
-    rf"|(?P<filled>(?:[\d.]+[ \t]*\*[ \t]*)?(?<![\w.]){FILLED})"
+    rf"|(?P<filled>(?<![\w.])(?:[\d.]++[ \t]*\*[ \t]*)?{FILLED})"
     rf"|(?P<call>(?<![\w.])(?:{MAKER}|(?:matrix|[rc]bind|c|mat)[ \t]*\())"
     r"|(?P<list>(?<![\w\])}'\"\\])\[|(?<=left)[ \t]*\[|\{(?=\s*\{)|(?<=[=:])[ \t]*\()"
     rf"|(?P<flat>(?<=[=:])[ \t]*{ENTRIES}(?=[.,;]?[ \t\r]*$|[,;][ \t]+\S+[ \t]*=))"
