@@ -276,7 +276,9 @@ class _Reader:
                 self.values[key] = value
                 self.offsets[key] = line.start("key"), line.start("value")
                 self.read.append(line.span())
-        elif not (key_of(key) in REPLACES and re.fullmatch(r"[^\d'\"\[]*", value)):
+        elif not row_name(key) and not (
+            key_of(key) in REPLACES and re.fullmatch(r"[^\d'\"\[]*", value)
+        ):
             self.read.append(self._set(line))
 
     def _is_used(self, name: str) -> bool:

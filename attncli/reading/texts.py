@@ -25,7 +25,7 @@ NOISE = regex(
     rf"^{PROMPT}|^(?:\.\.\.|\+)(?=[ \t])|^[ \t]*(?:```|~~~)[^\n]*"
     r"|(?<=[^\s#])[ \t]+(?:#(?!\S)|//)[^\n|]*|(?:^|(?<=[\s;]))%[ \t]*(?=[^\W\d])[^\n|]*"
     r"|<tf\.Tensor: shape=\([\d, ]*\), dtype=\w+, numpy=|Parameter containing:"
-    r"|\b\d+(?:×\d+)*(?:-element)? ?\w+\{[^\n:]{1,40}\}:",
+    r"|\b\d++(?:×\d++)*+(?:-element)? ?[A-Z]\w*+\{[^\n:]{1,40}\}:",
     re.MULTILINE,
 )
 """Prompts, comments, Markdown's fences, and types that libraries print before a matrix."""
@@ -50,7 +50,7 @@ PLAIN = (
     r"|(?P<rows>(?:^[ \t]*1\.0+e[-+]\d{2,3}[ \t]*\*[ \t\r]*\n\s*)?"
     rf"(?:{ROW}(?:[ \t\r]*\n(?={ROW}))?){{2,}}"
     rf"|^[ \t]*{ENTRY}(?:[ \t,;]+{ENTRY})+{LINE_END})"
-    rf"|(?P<filled>(?:[\d.]+[ \t]*\*[ \t]*)?(?<![\w.]){FILLED})"
+    rf"|(?P<filled>(?<![\w.])(?:[\d.]++[ \t]*\*[ \t]*)?{FILLED})"
     rf"|(?P<call>(?<![\w.])(?:{MAKER}|(?:matrix|[rc]bind|c|mat)[ \t]*\())"
     r"|(?P<list>(?<![\w\])}'\"\\])\[|(?<=left)[ \t]*\[|\{(?=\s*\{)|(?<=[=:])[ \t]*\()"
     rf"|(?P<flat>(?<=[=:])[ \t]*{ENTRIES}(?=[.,;]?[ \t\r]*$|[,;][ \t]+\S+[ \t]*=))"
@@ -252,30 +252,36 @@ def name_in(heading: str, known: Known) -> str:
     statement = NEXT_STATEMENT.split(text)[-1]
     parts = [part.strip() for part in re.split(IS_SET, statement)]
     parts = [part for part in parts if part] or [""]
-    first = _name_in_words(parts[0], known)
+    is_set = re.search(IS_SET, statement) is not None
+    first = _name_in_words(parts[0], known, is_set)
     others = [part for part in parts[1:] if len(part) > 2 and known(part.rstrip(": "))]
     if others and len(first) < 3:
         return others[0].rstrip(": ")
     return first or undecorated(parts[0]).strip("[(&>,;. ")
 
 
-def _name_in_words(text: str, known: Known) -> str:
+def _name_in_words(text: str, known: Known, is_set: bool) -> str:
     """Return the name in the words of a heading; "" if none is known."""
     whole = undecorated(text).strip("[(&>,;. ")
     words = re.sub(r"\s\(([^()]*)\)|[:*`]", r" \1 ", whole or text).split()
     count = len(words)
     while words and words[-1].casefold() in AFTER_NAME:
         words.pop()
-    is_sentence = len(words) < count or text.rstrip().endswith((":", "="))
+    is_sentence = is_set or len(words) < count or text.rstrip().endswith(":")
     while words and words[0].casefold() in BEFORE_NAME:
         words.pop(0)
     runs = [words]
     if len(words) > 1:  # a letter beside a word is its symbol
         ends = (words[:-1], words[-1]), (words[1:], words[0])
-        runs = [rest for rest, letter in ends if letter.isalpha() and len(letter) < 3]
-        runs += [words, *(words[at:] for at in range(1, len(words)) if is_sentence)]
-    names = [one for one in map(" ".join, runs) if known(one) and (len(one) > 2 or len(words) < 2)]
-    return names[0] if names else whole if known(whole) else ""
+        without = [rest for rest, letter in ends if letter.isalpha() and len(letter) < 3]
+        inside = range(1, len(words)) if is_sentence else ()
+        runs = [*without, *(rest[at:] for rest in without[:1] for at in inside), words]
+        runs += [words[at:] for at in inside]
+    names = [" ".join(run) for run in runs if run]
+    known_names = [
+        one for one in names if known(one) and (len(one) > 2 or len(words) < 2 or one[-1].isdigit())
+    ]
+    return known_names[0] if known_names else whole if known(whole) else ""
 
 
 def _heading(before: str, known: Known) -> tuple[str, int]:

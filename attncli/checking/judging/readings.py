@@ -23,7 +23,7 @@ from attncli.core.problem.kinds import KINDS
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.cell_names import LETTERS, meant
 from attncli.core.tape.operations import TOKEN_AXES
-from attncli.core.text.strings import regex
+from attncli.core.text.strings import plain_name, regex
 from attncli.reading.document import Submission
 
 MAX_READINGS = 64
@@ -151,7 +151,7 @@ def _letters(submission: Submission, trace: Trace) -> Iterator[Letter]:
     """Yield the words of a submission that may mean several steps, or a step by a letter alone."""
     rests: dict[str, dict[str, str]] = {}
     for key in submission.answers:
-        if key not in trace and (match := WORD.fullmatch(key)):
+        if key not in trace and (match := WORD.fullmatch(plain_name(key))):
             rests.setdefault(match[1].strip(), {})[key] = match[2]
     known = {*trace.steps, *trace.inputs, *trace.problem.names}
     for base in [base for base in rests if base not in known]:

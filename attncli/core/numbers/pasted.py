@@ -81,6 +81,8 @@ LABELLED_LIST = regex(
     r"^([ \t]*[^\s\[\]:][^\[\]:\n]*:[ \t]*)\[([^\[\]\n]*)\](?=[ \t\r,;]*$)", re.MULTILINE
 )
 """A row in brackets behind a label and a colon."""
+LIST_IN_CELL = regex(r"(?<=[| ])\[([^\[\]|]*)\](?=[ \t]*\|)")
+"""A row of numbers in one cell of a table: | I | [1, 0] |."""
 MAX_LISTS = 8
 """Maximum number of lists inside each other; those of a matrix of too many axes are counted."""
 ELLIPSIS = r"\.\.\.|[…⋯⋮⋱]|\\[cvdl]?dots"
@@ -125,12 +127,16 @@ def _grid(text: str) -> LabelledGrid:
     text, lead = _without_brackets(text)
     lines = _rows_at_semicolons(_lines(text)) if ";" in text else _lines(text)
     if "|" in text:
-        return _of_table(lines)
+        return _of_table([(at, LIST_IN_CELL.sub(_as_cells, line)) for at, line in lines])
     rows = [_cells(line, "\t") for line in lines] if "\t" in text else []
     while rows and all(len(row) > 1 and not row[0][1] for row in rows):  # tabs before all rows
         rows = [row[1:] for row in rows]
     grid = _of_cells(rows) if _is_spreadsheet(rows) else _of_words(lines)
     return replace(grid, lead=lead) if lead else grid
+
+
+def _as_cells(listed: re.Match[str]) -> str:
+    return f" {listed[1].replace(',', '|')} "
 
 
 def _lines(text: str) -> Words:
