@@ -12,7 +12,7 @@ from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.matrices import to_array
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.pasted import grid_of
-from attncli.core.problem.key_values import key_of
+from attncli.core.problem.key_values import hint_for, key_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import REPLACES
 from attncli.core.problem.rows import row_name
@@ -270,16 +270,20 @@ class _Reader:
     def _take_unread(self, line: re.Match[str]) -> None:
         """Take a line that sets a key without a matrix, which is an error, or a file."""
         key, value = plain_name(line["key"]), line["value"].strip()
-        if not is_key(key):
-            is_number = re.fullmatch(r"\d+(?:\.\d+)?;?", value) is not None
-            if line["sign"] and is_number and not self._is_used(key):
-                self.values[key] = value
-                self.offsets[key] = line.start("key"), line.start("value")
-                self.read.append(line.span())
-        elif not row_name(key) and not (
-            key_of(key) in REPLACES and re.fullmatch(r"[^\d'\"\[]*", value)
-        ):
+        if is_key(key):
+            is_result = key_of(key) in REPLACES and re.fullmatch(r"[^\d'\"\[]*", value)
+            if not is_result and not row_name(key):
+                self.read.append(self._set(line))
+        elif self._may_be_meant(key, value, bool(line["sign"])):
             self.read.append(self._set(line))
+
+    def _may_be_meant(self, key: str, value: str, is_set: bool) -> bool:
+        """Return True for the key of another program, or a misspelt one, with a plain value."""
+        if not key.islower() or not re.fullmatch(r"[\w.+-]+;?", value):
+            return False
+        hint = hint_for(key)
+        is_size = hint.startswith("leave") or re.fullmatch(r"\d+;?", value) is not None
+        return not hint.startswith("known") and not (is_set and is_size and self._is_used(key))
 
     def _is_used(self, name: str) -> bool:
         """Return True if a name that is no key occurs twice, as that of a variable does."""

@@ -259,7 +259,8 @@ def _of_yaml(
     for number, raw in enumerate(values):
         is_empty = isinstance(raw, dict) and all(value is None for value in raw.values())
         if raw is not None and not is_empty:
-            yield from _of_value(raw, chunk.name, folder, _Places(part, number).locate)
+            places = _Places(part, number)
+            yield from _of_value(raw, chunk.name, folder, places.locate, are_answers)
     if error is not None:
         from attncli.reading.yaml_errors import explained
 
@@ -341,7 +342,9 @@ class _PlacesInJson(_Places):
         return replace(place, text=self.lines[place.line - self.chunk.before - 1])
 
 
-def _of_value(raw: Raw, name: str, folder: Path, locate: Locate) -> Iterator[Document]:
+def _of_value(
+    raw: Raw, name: str, folder: Path, locate: Locate, are_answers: bool = False
+) -> Iterator[Document]:
     open_keys: list[document.OpenKey] = []
     raw = document.without_nulls(raw, (), open_keys)
     if isinstance(raw, dict):
@@ -349,6 +352,10 @@ def _of_value(raw: Raw, name: str, folder: Path, locate: Locate) -> Iterator[Doc
     elif not isinstance(raw, list):
         message = f"a problem is a mapping of keys to values, not: {visible(str(raw)[:40])}"
         key = re.match(r"\w+:(?=\S)", str(raw))
+        if are_answers and not key:
+            message = f"here is no matrix under the name of a step: {visible(str(raw)[:40])}"
+            yield unread(error_at(locate(()), message, document.ANSWERS_HINT), name, folder)
+            return
         example = f"{key[0]} …, with a blank after the colon" if key else "X: [[1, 0], [0, 1]]"
         yield unread(error_at(locate(()), message, f"write such as {example}"), name, folder)
     elif not any(isinstance(item, dict) for item in raw):

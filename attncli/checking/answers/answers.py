@@ -63,6 +63,10 @@ IN_A_STACK = regex(r"(\[\d{1,9}\])*")
 """The end of a key of one matrix of a stack, such as [2]."""
 
 
+IN_LINES = regex(r"(?s:.*\n|[\[({\\]|\w++(?:\.\w++)*+\()")
+"""The beginning of a matrix as a text: several lines, brackets, or a call."""
+
+
 WHICH_STEP = "write the name of the step"
 
 
@@ -274,7 +278,7 @@ def _hint(fault: Fault, raw: Any, trace: Trace) -> str:
 
 def shape_of(raw: Any) -> Shape:
     """Return the shape of a matrix; () for anything else, such as a date, a remark, or names."""
-    if isinstance(raw, str | int | float) and "\n" not in str(raw).strip():
+    if isinstance(raw, str | int | float) and not IN_LINES.match(str(raw).strip()):
         return ()
     try:
         texts, _ = labelled_texts(raw, (), ragged=True)
