@@ -62,9 +62,12 @@ UNLABELLED = regex(PLAIN, re.MULTILINE)
 LaTeX, a table of Markdown, what R prints, rows of numbers, calls that make a matrix, lists in
 brackets, and numbers after a name.
 """
+DENSE_ROWS = regex(rf"(?:{ROW}){{2,}}", re.MULTILINE)
 TEX_EDGE = regex(r"\\(?:begin|(?P<end>end))\s*\{[a-zA-Z]*(?:matrix|array|tabular)\*?\}")
 NUMERIC = regex(rf"(?:[\[({{\s]|[\w.]{{1,40}}\(){{0,40}}{ENTRY}(?=[\s,;\])}}&])")
 """The beginning of a list, up to its first number."""
+NO_WORDS = regex(r"[\[\](){}\s]*[-+.\d]")
+"""The beginning of a list whose brackets do not match, up to its first number."""
 HEADS = regex(r"[ \t]*([^\W\d][^\s\d:=|]*(?:[ \t]+[^\W\d][^\s\d:=|]*)+)[ \t\r]*\n")
 
 
@@ -151,18 +154,22 @@ def _table(
         fault = r"the matrix has no \end; % begins a comment, \% is percent"
         return Table(start, edge.end()) if edge and edge["end"] else Table(start, end, fault=fault)
     line = text[text.rfind("\n", 0, start) + 1 : start]
+    if kind == "rows" and (dense := DENSE_ROWS.match(text, start)):
+        end = dense.end()  # an empty line ends them, unless there is one after each row
     if kind not in ("filled", "call", "list"):
         in_call = kind == "flat" and line.count("(") > line.count(")")
         return None if in_call else Table(start, end, is_flat=kind == "flat")
     start += len(found[0]) - len(found[0].lstrip())
     closing, in_call = brackets[end - 1]
-    if kind != "filled" and not NUMERIC.match(text, end - 1):
-        return None
     before = line.rstrip()
     is_set = before.endswith(("=", ":", "<-", "left"))
+    if kind != "filled" and not NUMERIC.match(text, end - 1):
+        is_matrix = kind == "call" and is_set and NO_WORDS.match(text, end)
+        return Table(start, end, fault="this is no matrix of numbers") if is_matrix else None
     if not closing:
         fault = f"the {text[end - 1]} is not closed"
-        return Table(start, end, fault=fault) if is_set or kind == "call" else None
+        is_matrix = is_set or kind == "call" or not before or text[end : end + 1] == "["
+        return Table(start, end, fault=fault) if is_matrix else None
     if kind == "filled":
         times = re.compile(r"(?:\)*[ \t]*\*[ \t]*[\d.]+)?").match(text, closing)
         return Table(start, times.end() if times else closing)
@@ -215,8 +222,8 @@ OPENERS = regex(r"(?:\\left\s*[\[({|.\\]*|[\w.]+\(|[\s$&({\[<])+\Z")
 """The start of what encloses a matrix, at the end of the text before it."""
 AROUND = regex(r"\W*|\s*\\(?:begin|end|left|centering|hline|label)\b.*")
 """A line between a name and its matrix that is neither."""
-BEFORE = """a an and const final for get given here in let matrix my now of our resulting so table
-the then var we where with your"""
+BEFORE = """a an and const final for get given here in input let matrix my now of our resulting so
+table the then var we where with your"""
 AFTER = "are as be below by equals follows is matrices matrix table tensor values vector vectors"
 BEFORE_NAME, AFTER_NAME = frozenset(BEFORE.split()), frozenset(AFTER.split())
 """Words before and after a name in a sentence."""

@@ -36,7 +36,11 @@ def test_a_form_is_the_problem_that_was_meant(row: dict[str, Any], tmp_path: Pat
     means = {key: BASES[means][key] for key in "QKV"} if isinstance(means, str) else means
     file = saved(tmp_path, row["text"], row.get("suffix", ""))
     unread = row.get("unread", "")
-    with pytest.warns(UnicodeWarning, match=f"{unread} (is|are) not read") if unread else nullcontext():
+    with (
+        pytest.warns(UnicodeWarning, match=f"{unread} (is|are) not read")
+        if unread
+        else nullcontext()
+    ):
         (problem,) = attncli.load_all(file)
     assert set(problem.given) == set(means)
     for key, meant in means.items():

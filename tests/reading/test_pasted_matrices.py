@@ -129,7 +129,7 @@ def test_a_title_above_answers_in_yaml_is_left_out(title: str, suffix: str, tmp_
 
 
 def test_the_name_of_a_step_above_answers_is_no_title(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="a mapping of keys to values, not: weights"):
+    with pytest.raises(InputError, match="no matrix under the name of a step: weights"):
         attncli.load_answers(saved(tmp_path, f"weights\nQ: {WEIGHTS}\n", ".yaml"))
 
 
