@@ -22,7 +22,8 @@ from attncli.reading.programs import WORKBOOK_SUFFIXES, is_workbook, unsupported
 from attncli.reading.yaml_documents import LINE_ABOVE, LINE_OF_JSON, check_length
 
 if TYPE_CHECKING:
-    from attncli.reading.csv_blocks import CsvDocument, Table
+    from attncli.reading.cells import Table
+    from attncli.reading.named_blocks import NamedBlocks
 
 
 def decoded(data: Iterator[bytes], name: str) -> Iterator[str]:
@@ -156,16 +157,16 @@ def read_text(source: FileName, stdin: BinaryIO | None = None) -> str:
 
 def read_table(source: FileName, stdin: BinaryIO | None = None) -> Table:
     """Return the rows of a CSV file, or of the first sheet of a workbook."""
-    from attncli.reading.csv_blocks import CsvText
+    from attncli.reading.csv_text import CsvText
 
     path = Path(source)
     if path.suffix.lower() not in WORKBOOK_SUFFIXES:
         return CsvText(read_text(source, stdin), STDIN if source == "-" else os.fspath(source))
     with located(lambda _: Place(os.fspath(source))), open_file(path) as file:
-        from attncli.reading import workbooks
+        from attncli.reading import workbook
 
-        first, *_ = workbooks.sheets_of(blocks(file), as_shown=True)
-        return workbooks.class_table(first, os.fspath(source))
+        first, *_ = workbook.sheets_of(blocks(file), as_shown=True)
+        return workbook.class_table(first, os.fspath(source))
 
 
 def matrix_file(path: Path, name: str, as_arrays: bool = False) -> Document:
@@ -230,16 +231,16 @@ def _of_student(student: str, one: Document) -> Document:
 
 
 def _of_workbook(data: Iterable[bytes], reading: _Reading) -> Iterator[Document]:
-    from attncli.reading import sheets, workbooks
+    from attncli.reading import sheets, workbook
     from attncli.reading.worksheets import name_above
 
     name, folder, known = reading.name, reading.folder, reading.of_class
-    every = workbooks.sheets_of(data, as_shown=known is not None)
+    every = workbook.sheets_of(data, as_shown=known is not None)
     if known is not None:
-        from attncli.reading import class_csv
+        from attncli.reading import class_table
 
-        class_tables = (workbooks.class_table(sheet, name) for sheet in every)
-        rows = [*chain(*(class_csv.submissions_in(one, folder, known) for one in class_tables))]
+        class_tables = (workbook.class_table(sheet, name) for sheet in every)
+        rows = [*chain(*(class_table.submissions_in(one, folder, known) for one in class_tables))]
         if rows:
             yield from rows
             return
@@ -331,10 +332,10 @@ def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:
         return
     name, folder = reading.name, reading.folder
     if reading.of_class is not None:
-        from attncli.reading import class_csv
-        from attncli.reading.csv_blocks import CsvText
+        from attncli.reading import class_table
+        from attncli.reading.csv_text import CsvText
 
-        submissions = class_csv.submissions_in(CsvText(text, name), folder, reading.of_class)
+        submissions = class_table.submissions_in(CsvText(text, name), folder, reading.of_class)
         if (first := next(submissions, None)) is not None:
             yield first
             yield from submissions
@@ -354,12 +355,12 @@ def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:
 
 
 def _of_blocks(text: str, reading: _Reading) -> Iterator[Document]:
-    from attncli.reading.csv_blocks import csv_documents
+    from attncli.reading.named_blocks import csv_documents
 
     return _of_tables(csv_documents(text, reading.name, reading.options), reading)
 
 
-def _of_tables(tables: Iterable[CsvDocument], reading: _Reading) -> Iterator[Document]:
+def _of_tables(tables: Iterable[NamedBlocks], reading: _Reading) -> Iterator[Document]:
     """Yield the documents of CSV; of answers, a word in the corner of a matrix may be its key."""
     name, folder, are_answers = reading.name, reading.folder, reading.of_class is not None
     for table in tables:
