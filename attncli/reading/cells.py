@@ -23,14 +23,16 @@ class CellRow(NamedTuple):  # as a large table makes them in a third of the time
 
 
 class Table:
-    """The rows of a file, without empty rows, and without the empty cells at their ends."""
+    """Rows of the cells of a file, none of them empty, without the empty cells at their ends."""
 
     def __init__(self, name: str, rows: list[CellRow]) -> None:
         self.name, self.rows = name, rows
 
     def place(self, row: CellRow, cell: int | None = None) -> Place:
-        """Return the place of a row, or of a cell of it, from 0."""
-        raise NotImplementedError
+        """Return the place of a row, or of a cell of it, from 0: in a workbook that of the cell."""
+        column = row.column + (cell or 0)
+        said = f"sheet {row.sheet}, cell {cell_name(row.line, column)}"
+        return Place(self.name, row.line, column, cell=said)
 
     def error(
         self, row: CellRow, message: str, hint: str = "", cell: int | None = None
@@ -38,12 +40,19 @@ class Table:
         return error_at(self.place(row, cell), message, hint)
 
 
+def cell_name(row: int, column: int) -> str:
+    from openpyxl.utils import get_column_letter
+
+    return f"{get_column_letter(column)}{row}"
+
+
 def trimmed(rows: Iterable[CellRow]) -> list[CellRow]:
     """Return rows that are not empty, without the empty cells at their ends.
 
     One behind a label stays, as a row with a label alone is no name of a matrix.
     """
-    ends = (
-        (row, max((n for n, cell in enumerate(row.cells, 1) if cell), default=0)) for row in rows
-    )
-    return [row._replace(cells=row.cells[: max(end, 2)]) for row, end in ends if end]
+    kept = []
+    for row in rows:
+        if filled := [n for n, cell in enumerate(row.cells, 1) if cell]:
+            kept.append(row._replace(cells=row.cells[: max(filled[-1], 2)]))
+    return kept

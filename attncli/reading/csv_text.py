@@ -30,29 +30,31 @@ class CsvText(Table):
         self.text = text
         self.delimiter, skipped = _delimiter(text)
         rows = self._rows_of_words() if self.delimiter == " " else self._rows_of_cells()
-        has_escapes = "'" in text
-        for cells, line in rows:
-            while cells and not cells[-1]:
-                cells.pop()
-            if cells and line > skipped:
-                self.rows.append(CellRow(list(map(of_cell, cells)) if has_escapes else cells, line))
+        for row in rows:
+            while row.cells and not row.cells[-1]:
+                row.cells.pop()
+            if "'" in text:
+                row.cells[:] = map(of_cell, row.cells)
+        self.rows = [row for row in rows if row.cells and row.line > skipped]
 
     @cached_property
     def _lines(self) -> list[str]:
         return lines_of(self.text)
 
-    def _rows_of_words(self) -> list[tuple[list[str], int]]:
+    def _rows_of_words(self) -> list[CellRow]:
         lines = enumerate(map(str.strip, self._lines), 1)
-        return [([line] if TITLE_LINE.fullmatch(line) else line.split(), n) for n, line in lines]
+        return [
+            CellRow([line] if TITLE_LINE.fullmatch(line) else line.split(), n) for n, line in lines
+        ]
 
-    def _rows_of_cells(self) -> list[tuple[list[str], int]]:
+    def _rows_of_cells(self) -> list[CellRow]:
         csv.field_size_limit(max(len(self.text), MIN_FIELD_LIMIT))
         source = io.StringIO(self.text, newline="")
         reader = csv.reader(source, delimiter=self.delimiter, skipinitialspace=True, strict=True)
-        rows, line = list[tuple[list[str], int]](), 1
+        rows, line = list[CellRow](), 1
         try:
             for cells in reader:
-                rows.append(([cell.strip() for cell in cells], line))
+                rows.append(CellRow([cell.strip() for cell in cells], line))
                 line = reader.line_num + 1
         except csv.Error:
             message = "a quotation mark is not closed, or is inside a cell"
@@ -62,21 +64,16 @@ class CsvText(Table):
             self._set_points(rows)
         return rows
 
-    def _set_points(self, rows: list[tuple[list[str], int]]) -> None:
+    def _set_points(self, rows: list[CellRow]) -> None:
         """Write a point for each decimal comma; between tabs, 1,000 alone may be a thousand."""
-        commas = [
-            (cells, n, line)
-            for cells, line in rows
-            for n, cell in enumerate(cells)
-            if WITH_COMMA.fullmatch(cell)
-        ]
-        grouped = (GROUPED.fullmatch(cells[n]) for cells, n, _ in commas)
+        cells = ((row, n, cell) for row in rows for n, cell in enumerate(row.cells))
+        commas = [(row, n, cell) for row, n, cell in cells if WITH_COMMA.fullmatch(cell)]
+        grouped = (GROUPED.fullmatch(cell) for *_, cell in commas)
         if commas and self.delimiter == "\t" and all(grouped):
-            cells, n, line = commas[0]
-            message = str(ambiguous(cells[n], ("decimal", "thousands")))
-            raise self.error(CellRow(cells, line), message, cell=n)
-        for cells, n, _ in commas:
-            cells[n] = cells[n].replace(",", ".")
+            row, n, cell = commas[0]
+            raise self.error(row, str(ambiguous(cell, ("decimal", "thousands"))), cell=n)
+        for row, n, cell in commas:
+            row.cells[n] = cell.replace(",", ".")
 
     def place(self, row: CellRow, cell: int | None = None) -> Place:
         written = "".join(self._lines[row.line - 1 : row.line])

@@ -17,17 +17,10 @@ from attncli.core.problem.kinds import REPLACES
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import ALIASES, LETTERS, may_mean_step
 from attncli.core.text.strings import OF_LAYER, regex
-from attncli.reading.cells import CellRow, trimmed
+from attncli.reading.cells import CellRow, Table, cell_name, trimmed
 from attncli.reading.document import KEYS_BESIDE_STEPS, PROBLEM, TITLE, KnownClass, Options
 from attncli.reading.named_blocks import NamedBlock, NamedBlocks
-from attncli.reading.workbook import (
-    Position,
-    Sheet,
-    WorkbookTable,
-    cell_name,
-    rectangle,
-    refuse_large,
-)
+from attncli.reading.workbook import Position, Sheet, rectangle, refuse_large
 
 SIGN = regex(r"[^\w\s.,;:?~'\"#%&@∞-]{1,3}")
 """A sign between the matrices of a calculation, if it is alone in its cell."""
@@ -203,7 +196,7 @@ def _blocks(sheet: Sheet, signs: Set[Position]) -> list[Block]:
                     left.remove(near)
                     stack.append(near)
         if not (rows := rectangle(sheet, group)):
-            first = cell_name(min(group))
+            first = cell_name(*min(group))
             raise fail(f"the cells from {first} on are no table", hint="write each matrix alone")
         refuse_large("separate blocks of cells", len(blocks), MAX_BLOCKS)
         blocks.append(Block(rows, all(is_word(cells[at]) for at in group)))
@@ -311,7 +304,7 @@ def _document(
     pages: Sequence[Page], name: str, options: Options, of_class: KnownClass | None, key: str = ""
 ) -> NamedBlocks:
     """Return what some sheets hold together; the name of one is the value of a key without one."""
-    sheet, table = pages[0].name, WorkbookTable(name, [])
+    sheet, table = pages[0].name, Table(name, [])
     every = [row for page in pages for row in page.settings]
     settings = [row for row in every if row.cells[0].split(".")[0] in options]
     if key and all(row.cells[0] != key for row in settings):
@@ -330,7 +323,7 @@ def _document(
         if not one.name and len(matrices) == 1:
             document.blocks[("X",)] = NamedBlock(None, trimmed(one.rows))
             continue
-        at = cell_name((one.at.line, one.at.column))
+        at = cell_name(one.at.line, one.at.column)
         header = one.at._replace(cells=[one.name or f"cell {at}"])
         if not (one.name or (of_class and is_named)):
             hint = "write the name of the matrix, such as X or weights, above its first number"

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeAlias
 from zipfile import ZipFile
 
-from attncli.core.errors import InputError, Place, fail, not_installed
+from attncli.core.errors import InputError, fail, not_installed
 from attncli.core.formulas.cells import NEARLY_BLOCKED
 from attncli.core.numbers.grid import GROUPED
 from attncli.core.text.numbers import every_digit, fixed
@@ -90,12 +90,6 @@ def sheets_of(blocks: Iterable[bytes], as_shown: bool) -> list[Sheet]:
         raise fail(f"the workbook {reason}", hint=ANEW) from None
 
 
-def cell_name(at: Position) -> str:
-    from openpyxl.utils import get_column_letter
-
-    return f"{get_column_letter(at[1])}{at[0]}"
-
-
 def _check(data: bytes) -> None:
     """Refuse zip bombs, entities, which may be bombs, and formulas without values."""
     with ZipFile(ZipBytes(io.BytesIO(data))) as archive:
@@ -165,17 +159,9 @@ def number_text(value: float, code: str) -> str:
     return (every_digit(float(text)) if digits["more"] else text) + "%" * is_percent
 
 
-class WorkbookTable(Table):
-    """Rows of cells of a workbook, which may be from several sheets."""
-
-    def place(self, row: CellRow, cell: int | None = None) -> Place:
-        line, column = at = row.line, row.column + (cell or 0)
-        return Place(self.name, line, column, cell=f"sheet {row.sheet}, cell {cell_name(at)}")
-
-
-def class_table(sheet: Sheet, name: str) -> WorkbookTable:
+def class_table(sheet: Sheet, name: str) -> Table:
     """Return the rows of a sheet as those of the table of a class; none if most cells are empty."""
-    return WorkbookTable(name, trimmed(rectangle(sheet, sheet[1])))
+    return Table(name, trimmed(rectangle(sheet, sheet[1])))
 
 
 def rectangle(sheet: Sheet, some: Collection[Position]) -> list[CellRow]:
