@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
-from itertools import product
+from itertools import groupby, product
 from operator import itemgetter
 
 from attncli.core.errors import fail
@@ -171,15 +170,12 @@ class Page:
 def _signs(cells: Mapping[Position, str], options: Options) -> set[Position]:
     """Return the cells with signs, which have nothing, or signs, above and below."""
     keys = {row: column for (row, column), text in cells.items() if text in options}
-    signs = {
-        (row, column): None
-        for (row, column), text in cells.items()
-        if SIGN.fullmatch(text) and column < keys.get(row, column + 1)
-    }
-    for row, column in [*signs]:
-        if not {(row - 1, column), (row + 1, column)} & cells.keys() <= signs.keys():
-            del signs[row, column]
-    return {*signs}
+    texts = (at for at, text in cells.items() if SIGN.fullmatch(text))
+    signs = {at for at in texts if at[1] < keys.get(at[0], at[1] + 1)}
+    for row, column in sorted(signs):
+        if not {(row - 1, column), (row + 1, column)} & cells.keys() <= signs:
+            signs.remove((row, column))
+    return signs
 
 
 def _blocks(sheet: Sheet, signs: Set[Position]) -> list[Block]:
@@ -204,34 +200,26 @@ def _blocks(sheet: Sheet, signs: Set[Position]) -> list[Block]:
 
 
 def _calculations(blocks: Iterable[Block], signs: Set[Position]) -> dict[Block, list[Block]]:
-    """Return the blocks before each other block of a calculation: of Q × K = scores, Q, and Q, K.
-
-    Those before another one are operands, so that only what follows the last = is a result.
-    """
-    columns_of_signs = defaultdict[int, list[int]](list)
-    for row, column in sorted(signs):
-        columns_of_signs[row].append(column)
-    refuse_large("rows with signs", len(columns_of_signs), MAX_BLOCKS)
-    before: dict[Block, list[Block]] = {}
-    for row, columns in columns_of_signs.items():
+    """Return the blocks with operands before them: of Q × K = scores, K and scores."""
+    refuse_large("rows with signs", len({row for row, _ in signs}), MAX_BLOCKS)
+    chains: list[list[Block]] = []
+    for row, cells in groupby(sorted(signs), itemgetter(0)):
         tops = [block.start[0] for block in blocks if row in block.lines]
         first = max(tops, default=row) - 1  # beside a block with labels, others begin a row later
-        items: list[tuple[int, Block | None]] = [(column, None) for column in columns]
+        items: list[tuple[int, Block | None]] = [(column, None) for _, column in cells]
         items += [
             (block.start[1], block)
             for block in blocks
             if row in block.lines or block.start[0] in range(first, first + 3)
         ]
-        line, is_joined = list[Block](), False
+        chains.append([])
+        is_joined = True
         for _, block in sorted(items, key=itemgetter(0)):
-            if block is None:
-                is_joined = True
-                continue
-            line = [*line, block] if is_joined else [block]
-            if len(line) > 1:
-                before[block] = line[:-1]
-            is_joined = False
-    return before
+            if block is not None:
+                chains += [] if is_joined else [[]]
+                chains[-1].append(block)
+            is_joined = block is None
+    return {block: chain[:n] for chain in chains for n, block in enumerate(chain) if n}
 
 
 def _named(heading: CellRow, rows: list[CellRow]) -> list[Matrix]:
