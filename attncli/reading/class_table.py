@@ -18,17 +18,10 @@ from attncli.core.errors import Fault, InputError, KeyPath, Locate, Place, refus
 from attncli.core.numbers.grid import is_word
 from attncli.core.tape.cell_names import may_mean_step
 from attncli.core.text.strings import all_of, did_you_mean, regex, visible, whole_names
-from attncli.reading import document
+from attncli.reading import document, headings
 from attncli.reading.cells import CellRow, Table
 from attncli.reading.document import PROBLEM, STUDENT_KEYS, Document, KnownClass, twice
-from attncli.reading.headings import (
-    NAMES,
-    NO_STUDENTS,
-    folded_heading,
-    likely_cell,
-    name_columns,
-    named_cell,
-)
+from attncli.reading.headings import NO_STUDENTS, folded_heading
 
 PARTNER = regex(r"(?s:.*\b(partner|team|group|peer|with|mit)\b.*)")
 """Headings, in lower case, of columns that may name other students than the one of the row."""
@@ -117,7 +110,7 @@ class ClassColumns:
                 message = f"the heading {visible(key)} is there twice"
                 yield self._fault(message, "keep one of them", last[key])
         others = [n for n in self.others if n not in self.students]
-        likely = {n: cell for n in others if (cell := likely_cell(self.heads[n]))}
+        likely = {n: cell for n in others if (cell := headings.likely_cell(self.heads[n]))}
         for index, cell in likely.items():
             head = self.others[index]
             hint = f"if it means {cell}, write that, or add {_flag(head, cell)}"
@@ -138,13 +131,13 @@ class ClassColumns:
         keys: dict[int, str] = {}
         for index, cell in enumerate(cells):
             word = folded_heading(cell)
-            if any(word in group for group in NAMES):
+            if headings.name_columns([word]):
                 continue
             if word in document.KEYS_BESIDE_STEPS:
                 keys[index] = word
             elif cell in self._known.headings.values():
                 keys[index] = cell
-            elif named := named_cell(cell):
+            elif named := headings.named_cell(cell):
                 which = self._known.which(named[0]) if self._known.which else None
                 keys[index] = named[1] if which is None else f"{which + 1}: {named[1]}"
         return keys
@@ -154,7 +147,7 @@ class ClassColumns:
 
         Where several do, such as a name and an address, all count, so that one may be wrong.
         """
-        headed, roster = name_columns(self.words), self._known.roster
+        headed, roster = headings.name_columns(self.words), self._known.roster
         if not roster or not self.rows:
             return headed
         free = [n for n in self.others if not PARTNER.fullmatch(self.words[n])]
@@ -261,16 +254,15 @@ def _wide(table: Table, columns: ClassColumns, known: KnownClass) -> Iterator[_A
     if not columns.students or not columns.rows:
         refuse(faults)
     problem = [index for index, key in columns.keys.items() if key == PROBLEM]
-    first = columns.students[0] if columns.students else 0
-    by_student: dict[object, list[CellRow]] = {}
+    first, *_ = [*columns.students, 0]
+    by_student = defaultdict[object, list[CellRow]](list)
     for row in columns.rows:
         name = known.student(joined(row, columns.students))
         if name or joined(row, [*columns.keys]):
-            group = (name, joined(row, problem)) if name else row.line
-            by_student.setdefault(group, []).append(row)
+            by_student[(name, joined(row, problem)) if name else row.line].append(row)
     for rows in by_student.values():
-        latest = _latest(rows, [*columns.others]) if len(rows) > 1 else 0
-        row = rows[-1 if latest is None else latest]
+        latest = _latest(rows, [*columns.others]) if len(rows) > 1 else None
+        row = latest or rows[-1]
         answers = _Answers(table, row)
         answers.faults += faults
         name = joined(row, columns.students)
@@ -291,19 +283,18 @@ def _wide(table: Table, columns: ClassColumns, known: KnownClass) -> Iterator[_A
         yield answers
 
 
-def _latest(rows: Sequence[CellRow], columns: Sequence[int]) -> int | None:
-    """Return the index of the row that was sent last; None if no column tells the times.
+def _latest(rows: Sequence[CellRow], columns: Sequence[int]) -> CellRow | None:
+    """Return the row that was sent last; None if no column tells the times.
 
     Of several columns with times, the last is that at which a form was sent.
     """
+    from_last = rows[::-1]  # of rows sent at the same time, the lowest counts
     for column in reversed(columns):
-        latest = set()
-        for order in ((2, 1, 0), (2, 0, 1)):
-            moments = [_moment(joined(row, [column]), order) for row in rows]
-            if all(moments):
-                latest.add(max(range(len(rows)), key=lambda index: (moments[index], index)))
+        times = [joined(row, [column]) for row in from_last]
+        orders = [[_moment(time, order) for time in times] for order in ((2, 1, 0), (2, 0, 1))]
+        latest = {moments.index(max(moments)) for moments in orders if all(moments)}
         if len(latest) == 1:
-            return latest.pop()
+            return from_last[latest.pop()]
     return None
 
 
