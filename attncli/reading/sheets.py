@@ -146,9 +146,8 @@ class Page:
         key, values = _key(cells[0]), list(filter(None, cells[1:]))
         is_key = key in KEYS and not isinstance(KEYS[key].form, ArrayForm)
         may_be_list = "." in cells[0] or self._options.get(cells[0], False)
-        return (is_key or cells[0] in self._options) and (
-            len(values) == 1 or (may_be_list and len(values) > 1)
-        )
+        has_value = len(values) == 1 or (may_be_list and len(values) > 1)
+        return has_value and (is_key or cells[0] in self._options)
 
     def _above(self, block: Block, name: str = "") -> str:
         """Return the words with a name, or with this name, in the lines above a block; or "".
@@ -206,12 +205,10 @@ def _calculations(blocks: Iterable[Block], signs: Set[Position]) -> dict[Block, 
     for row, cells in groupby(sorted(signs), itemgetter(0)):
         tops = [block.start[0] for block in blocks if row in block.lines]
         first = max(tops, default=row) - 1  # beside a block with labels, others begin a row later
+        near = range(first, first + 3)
+        beside = [block for block in blocks if row in block.lines or block.start[0] in near]
         items: list[tuple[int, Block | None]] = [(column, None) for _, column in cells]
-        items += [
-            (block.start[1], block)
-            for block in blocks
-            if row in block.lines or block.start[0] in range(first, first + 3)
-        ]
+        items += [(block.start[1], block) for block in beside]
         chains.append([])
         is_joined = True
         for _, block in sorted(items, key=itemgetter(0)):

@@ -84,10 +84,8 @@ def sheets_of(blocks: Iterable[bytes], as_shown: bool) -> list[Sheet]:
     # A damaged file can make zipfile, zlib, the XML parser and openpyxl raise nearly anything.
     except Exception:
         is_locked = data.startswith(b"\xd0\xcf\x11\xe0")
-        reason = (
-            "is locked by a password, or an old .xls" if is_locked else "is damaged, or is none"
-        )
-        raise fail(f"the workbook {reason}", hint=ANEW) from None
+        reason = "locked by a password, or an old .xls" if is_locked else "damaged, or is none"
+        raise fail(f"the workbook is {reason}", hint=ANEW) from None
 
 
 def _check(data: bytes) -> None:
