@@ -49,7 +49,7 @@ def cell_name(row: int, column: int) -> str:
 def trimmed(rows: Iterable[CellRow]) -> list[CellRow]:
     """Return rows that are not empty, without the empty cells at their ends.
 
-    One behind a label stays, as a row with a label alone is no name of a matrix.
+    One behind a label stays, as a row of a matrix may have a label and no numbers.
     """
     kept = []
     for row in rows:

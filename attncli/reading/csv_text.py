@@ -30,10 +30,11 @@ class CsvText(Table):
         self.text = text
         self.delimiter, skipped = _delimiter(text)
         rows = self._rows_of_words() if self.delimiter == " " else self._rows_of_cells()
+        has_escapes = "'" in text
         for row in rows:
             while row.cells and not row.cells[-1]:
                 row.cells.pop()
-            if "'" in text:
+            if has_escapes:
                 row.cells[:] = map(of_cell, row.cells)
         self.rows = [row for row in rows if row.cells and row.line > skipped]
 
