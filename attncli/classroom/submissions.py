@@ -349,7 +349,7 @@ def _pairs_in(name: str) -> Sequence[tuple[str, str]]:
         for row in table.rows:
             if len(row.cells) != 2:
                 message = "a line of a map has two cells: the heading and what it means"
-                raise table.error(row, message, 'quote a comma: "weights[1,1]"')
+                raise error_at(table.place(row), message, 'quote a comma: "weights[1,1]"')
         return [(row.cells[0], row.cells[1]) for row in table.rows]
     pairs: list[tuple[str, str]] = []
     for document in read(name):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from attncli.core.errors import InputError, Place
-from attncli.reading.document import error_at
+from attncli.core.errors import Place
 
 
 class CellRow(NamedTuple):  # as a large table makes them in a third of the time of a record
@@ -33,11 +32,6 @@ class Table:
         column = row.column + (cell or 0)
         said = f"sheet {row.sheet}, cell {cell_name(row.line, column)}"
         return Place(self.name, row.line, column, cell=said)
-
-    def error(
-        self, row: CellRow, message: str, hint: str = "", cell: int | None = None
-    ) -> InputError:
-        return error_at(self.place(row, cell), message, hint)
 
 
 def cell_name(row: int, column: int) -> str:

@@ -11,6 +11,7 @@ from attncli.core.errors import Place
 from attncli.core.numbers.grid import GROUPED, ambiguous
 from attncli.core.text.strings import lines_of, of_cell, regex
 from attncli.reading.cells import CellRow, Table
+from attncli.reading.document import error_at
 
 WITH_COMMA = regex(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 TITLE_LINE = regex(
@@ -60,7 +61,7 @@ class CsvText(Table):
         except csv.Error:
             message = "a quotation mark is not closed, or is inside a cell"
             hint = 'write a quotation mark inside a cell twice: "a ""b"" c"'
-            raise self.error(CellRow([], line), message, hint) from None
+            raise error_at(self.place(CellRow([], line)), message, hint) from None
         if self.delimiter != ",":
             self._set_points(rows)
         return rows
@@ -72,7 +73,8 @@ class CsvText(Table):
         grouped = (GROUPED.fullmatch(cell) for *_, cell in commas)
         if commas and self.delimiter == "\t" and all(grouped):
             row, n, cell = commas[0]
-            raise self.error(row, str(ambiguous(cell, ("decimal", "thousands"))), cell=n)
+            message = str(ambiguous(cell, ("decimal", "thousands")))
+            raise error_at(self.place(row, n), message)
         for row, n, cell in commas:
             row.cells[n] = cell.replace(",", ".")
 

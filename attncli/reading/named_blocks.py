@@ -12,7 +12,7 @@ from attncli.core.tape.cell_names import may_mean_step
 from attncli.core.text.strings import regex, visible
 from attncli.reading.cells import CellRow, Table
 from attncli.reading.csv_text import CsvText
-from attncli.reading.document import MAX_PARTS, Options, Raw, assign, twice
+from attncli.reading.document import MAX_PARTS, Options, Raw, assign, error_at, twice
 
 NAME = regex(r"\A(.+?)((?:\[\d{1,6}\]){0,4})\Z", re.DOTALL)
 RESULTS = "steps"
@@ -72,7 +72,7 @@ class NamedBlocks:
         """Refuse a known key; note the row of another, also for all that it is a part of."""
         if known:
             message = twice(row.cells[0], known.line, self._table.place(known, 0))
-            raise self._table.error(row, message, cell=0)
+            raise error_at(self._table.place(row, 0), message)
         self._rows[key] = row
         words = str(key[0]).split(".", MAX_PARTS)
         for whole in accumulate(words[:-1], "{}.{}".format):  # score.W is a part of score
@@ -146,7 +146,7 @@ class CsvBlocks(NamedBlocks):
             self._note_title(row, may_be_title=self._are_words and not is_known)
         elif self._has_headers:
             hint = "write the key of the matrix, such as X, alone on the line before"
-            raise self._table.error(row, "these numbers belong to no matrix", hint)
+            raise error_at(self._table.place(row), "these numbers belong to no matrix", hint)
         else:
             self.blocks[self._key] = NamedBlock(None, [row])
 

@@ -16,8 +16,9 @@ from attncli.core.problem.kinds import REPLACES
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import ALIASES, LETTERS, may_mean_step
 from attncli.core.text.strings import OF_LAYER, regex
+from attncli.reading import document
 from attncli.reading.cells import CellRow, Table, cell_name, trimmed
-from attncli.reading.document import KEYS_BESIDE_STEPS, PROBLEM, TITLE, KnownClass, Options
+from attncli.reading.document import KnownClass, Options, error_at
 from attncli.reading.named_blocks import NamedBlock, NamedBlocks
 from attncli.reading.workbook import Position, Sheet, rectangle, refuse_large
 
@@ -25,8 +26,6 @@ SIGN = regex(r"[^\w\s.,;:?~'\"#%&@∞-]{1,3}")
 """A sign between the matrices of a calculation, if it is alone in its cell."""
 CALCULATED = regex(r"=\s*\S|\(given\)")
 """The part of a title such as scores = Q Kᵀ that tells that the matrix is a result."""
-SHORT = frozenset(word for words in ALIASES.values() for word in words if len(word) < 3)
-"""Names of steps of one or two letters, in lower case."""
 
 MAX_BLOCKS = 2000
 """Maximum number of blocks in a sheet. Chosen."""
@@ -64,8 +63,8 @@ def name_in(text: str) -> str:
     """
     name = undecorated(undecorated(text.partition("=")[0])).strip("[(&> ")
     word, key = _word(name), re.sub(r"\A(d|new)_", "", _key(name))
-    is_key = key in KEYS and word not in KEYS_BESIDE_STEPS
-    is_short = word in LETTERS or word.casefold() in SHORT
+    is_key = key in KEYS and word not in document.KEYS_BESIDE_STEPS
+    is_short = word in LETTERS or any(word.casefold() in words for words in ALIASES.values())
     return name if is_key or (is_short if len(word) < 3 else may_mean_step(word, ())) else ""
 
 
@@ -114,8 +113,7 @@ class Page:
 
     def _matrices(self, block: Block) -> list[Matrix]:
         """Return the matrices of a block; note the settings and the other words in it."""
-        matrices, rows, no_name = list[Matrix](), list[CellRow](), CellRow([""], 0)
-        heading = no_name
+        matrices, rows, heading = list[Matrix](), list[CellRow](), CellRow([""], 0)
         for row in block.rows:
             first, *others = (n for n, cell in enumerate(row.cells) if cell)
             start = row.after(first)
@@ -280,7 +278,7 @@ def documents_of(
     are_problems = which is not None and all(which(page.name) is not None for page in pages)
     names = [name for page in pages for name in {one.name for one in page.matrices}]
     if are_problems or len({*names}) < len(names):
-        key = TITLE if of_class is None else PROBLEM if are_problems else ""
+        key = document.TITLE if of_class is None else document.PROBLEM if are_problems else ""
         return [_document([page], name, options, of_class, key) for page in pages]
     return [_document(pages, name, options, of_class)] if pages else []
 
@@ -299,22 +297,22 @@ def _document(
     start = CellRow([], 1, 1, sheet)
     has_results = of_class is not None and (len(matrices) > 1 or is_named)
     places = [*settings, *([start] if has_results else []), *(one.at for one in matrices), start]
-    document = NamedBlocks(table, places[0], options)
+    named = NamedBlocks(table, places[0], options)
     for row in settings:
-        document.set_option(row)
+        named.set_option(row)
     if has_results:
-        document.begin_results()  # names with points are those of steps
+        named.begin_results()  # names with points are those of steps
     for one in matrices:
         if not one.name and len(matrices) == 1:
-            document.blocks[("X",)] = NamedBlock(None, trimmed(one.rows))
+            named.blocks[("X",)] = NamedBlock(None, trimmed(one.rows))
             continue
         at = cell_name(one.at.line, one.at.column)
         header = one.at._replace(cells=[one.name or f"cell {at}"])
         if not (one.name or (of_class and is_named)):
             hint = "write the name of the matrix, such as X or weights, above its first number"
-            raise table.error(header, "these numbers belong to no matrix", hint)
-        document.add_block(header, trimmed(one.rows))
-    document.fill()
+            raise error_at(table.place(header), "these numbers belong to no matrix", hint)
+        named.add_block(header, trimmed(one.rows))
+    named.fill()
     words = [text for page in pages for text in page.words.values() if not name_in(text)]
-    document.remarks = {f"words {n}": text for n, text in enumerate(words)}
-    return document
+    named.remarks = {f"words {n}": text for n, text in enumerate(words)}
+    return named
