@@ -32,7 +32,7 @@ from attncli.reading.document import (
 )
 from attncli.reading.files import Folder, is_file
 from attncli.reading.load import flag_place, matrix_of, names_file
-from attncli.reading.read import TABLE_SUFFIXES, read, read_table, renamed
+from attncli.reading.read import TABLE_SUFFIXES, read, read_table
 
 UNKNOWN_CLASS = KnownClass()
 
@@ -118,7 +118,7 @@ def load_each_submission(
 
 def _with_step(document: Document) -> Document:
     step = step_in(Path(document.name).stem) if document.bare else ""
-    return renamed(document, "X", step) if step else document
+    return document.renamed("X", step) if step else document
 
 
 def step_in(stem: str) -> str:

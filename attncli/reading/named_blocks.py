@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import accumulate, groupby
+from pathlib import Path
 
 from attncli.core.errors import KeyPath, Place, fail
 from attncli.core.numbers.grid import Edges, Labels, edges, is_word, undecorated
@@ -12,7 +13,7 @@ from attncli.core.tape.cell_names import may_mean_step
 from attncli.core.text.strings import regex, visible
 from attncli.reading.cells import CellRow, Table
 from attncli.reading.csv_text import CsvText
-from attncli.reading.document import MAX_PARTS, Options, Raw, assign, error_at, twice
+from attncli.reading.document import MAX_PARTS, Document, Options, Raw, assign, error_at, twice
 
 NAME = regex(r"\A(.+?)((?:\[\d{1,6}\]){0,4})\Z", re.DOTALL)
 RESULTS = "steps"
@@ -110,6 +111,20 @@ class NamedBlocks:
         if at and at[0] + sides.top < len(block.rows):
             return self._table.place(block.rows[at[0] + sides.top], (*at, 0)[1] + sides.left)
         return self._table.place(block.header or block.rows[0], 0 if block.header else None)
+
+    def document(self, folder: Path, are_answers: bool) -> Document:
+        """Return what was read; of answers, a word in the corner of a matrix may be its key."""
+        values = self.values
+        if are_answers and self.remarks:
+            values = {key: raw for key, raw in values.items() if key not in self.remarks}
+            comment = values.get("comment", [])
+            comments = comment if isinstance(comment, list) else [comment]
+            values["comment"] = [*self.remarks.values(), *comments]
+        block = self.blocks.get(("X",))
+        bare = block is not None and not block.header
+        one = Document(self._table.name, folder, values, self.locate, self.labels, bare=bare)
+        corner = block.edges().corner if block and bare and are_answers else ""
+        return one.renamed("X", corner) if corner else one
 
 
 class CsvBlocks(NamedBlocks):

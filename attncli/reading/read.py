@@ -23,7 +23,6 @@ from attncli.reading.yaml_documents import LINE_ABOVE, LINE_OF_JSON, check_lengt
 
 if TYPE_CHECKING:
     from attncli.reading.cells import Table
-    from attncli.reading.named_blocks import NamedBlocks
 
 
 def decoded(data: Iterator[bytes], name: str) -> Iterator[str]:
@@ -178,7 +177,7 @@ def matrix_file(path: Path, name: str, as_arrays: bool = False) -> Document:
     if others or len(first.values) != 1:
         raise error_at(Place(name), "the file holds more than one matrix")
     (key,) = first.values
-    return renamed(first, key, "X")
+    return first.renamed(key, "X")
 
 
 def opened_stdin(stdin: BinaryIO | None) -> BinaryIO:
@@ -251,8 +250,7 @@ def _of_workbook(data: Iterable[bytes], reading: _Reading) -> Iterator[Document]
         line = LINE_ABOVE.match(f"{first[1]}\n{key}\n")
         if student := name_above(line) if line and known else "":
             del table.remarks[first[0]]
-        for one in _of_tables([table], reading):
-            yield _of_student(student, one)
+        yield _of_student(student, table.document(folder, known is not None))
     if not tables and known is None:
         raise fail("the workbook holds no matrix under a name", hint="write X above its numbers")
     if not tables:
@@ -357,38 +355,8 @@ def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:
 def _of_blocks(text: str, reading: _Reading) -> Iterator[Document]:
     from attncli.reading.named_blocks import csv_documents
 
-    return _of_tables(csv_documents(text, reading.name, reading.options), reading)
-
-
-def _of_tables(tables: Iterable[NamedBlocks], reading: _Reading) -> Iterator[Document]:
-    """Yield the documents of CSV; of answers, a word in the corner of a matrix may be its key."""
-    name, folder, are_answers = reading.name, reading.folder, reading.of_class is not None
-    for table in tables:
-        place = table.locate
-        values = dict(table.values)
-        if are_answers and table.remarks:
-            values = {key: raw for key, raw in values.items() if key not in table.remarks}
-            comment = values.get("comment", [])
-            comments = comment if isinstance(comment, list) else [comment]
-            values["comment"] = [*table.remarks.values(), *comments]
-        block = table.blocks.get(("X",))
-        bare = block is not None and not block.header
-        if block is not None and bare and are_answers and (key := block.edges().corner):
-            labels = {"X": block.edges().labels}
-            yield renamed(Document(name, folder, values, place, labels), "X", key)
-        else:
-            yield Document(name, folder, values, place, table.labels, bare=bare)
-
-
-def renamed(document: Document, old: str, new: str) -> Document:
-    """Return a document whose matrix has another key, or a key where it had none."""
-
-    def locate(path: KeyPath) -> Place:
-        return document.locate((old, *path[1:]) if path[:1] == (new,) else path)
-
-    values = {new if key == old else key: value for key, value in document.values.items()}
-    labels = {new: document.labels[old]} if old in document.labels else {}
-    return replace(document, values=values, labels=labels, locate=locate, bare=False)
+    every = csv_documents(text, reading.name, reading.options)
+    return (one.document(reading.folder, reading.of_class is not None) for one in every)
 
 
 def _looks_like_yaml(text: str) -> bool:
