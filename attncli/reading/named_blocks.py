@@ -83,13 +83,16 @@ class NamedBlocks:
 
     def fill(self) -> None:
         """Set the values and the labels, when all blocks have their rows."""
-        stacks: dict[str, dict[KeyPath, Raw]] = {}
-        for (word, *at), block in self.blocks.items():
-            name, sides = str(word), block.edges()
-            cells = [row.cells[sides.left :] for row in block.rows[sides.top :]]
-            stacks.setdefault(name, {})[tuple(at)] = cells
+        stacks: dict[str, Raw] = {}
+        for key, block in self.blocks.items():
+            inside: Raw = stacks
+            for part in key[:-1]:
+                inside = inside.setdefault(part, {})
+            sides = block.edges()
+            inside[key[-1]] = [row.cells[sides.left :] for row in block.rows[sides.top :]]
+            name, places = str(key[0]), "".join(f"[{int(number) + 1}]" for number in key[1:])
             self.labels.setdefault(name, sides.labels)
-            self.labels[name + "".join(f"[{int(number) + 1}]" for number in at)] = sides.labels
+            self.labels[name + places] = sides.labels
         for name, slices in stacks.items():
             matrix = _stacked(slices, name.removeprefix(RESULT))
             if name.startswith(RESULT):
@@ -189,17 +192,14 @@ def csv_documents(text: str, name: str, options: Options) -> list[CsvBlocks]:
     return [CsvBlocks(table, [*rows], options) for is_separator, rows in parts if not is_separator]
 
 
-def _stacked(slices: dict[KeyPath, Raw], key: str) -> Raw:
-    """Return a matrix, or nested lists of the matrices `key[1]`, `key[2]`, …."""
-    if () in slices:
-        return slices[()]
-    parts: dict[int | str, dict[KeyPath, Raw]] = {}
-    for (first, *rest), raw in slices.items():
-        parts.setdefault(first, {})[tuple(rest)] = raw
-    count = len(parts)
-    if parts.keys() != set(range(count)):
-        raise fail(f"the matrices of {visible(key)} must be numbered [1] to [{count}]")
-    return [_stacked(parts[number], key) for number in range(count)]
+def _stacked(slices: Raw, key: str) -> Raw:
+    """Return a matrix, or nested lists of the matrices `key[1]`, `key[2]`, … by their numbers."""
+    if isinstance(slices, list):
+        return slices
+    numbers = range(len(slices))
+    if slices.keys() != set(numbers):
+        raise fail(f"the matrices of {visible(key)} must be numbered [1] to [{len(slices)}]")
+    return [_stacked(slices[number], key) for number in numbers]
 
 
 def _is_header(row: CellRow) -> bool:
