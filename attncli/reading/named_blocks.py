@@ -57,7 +57,8 @@ class NamedBlocks:
         assign(self.values, key, values if is_list else values[0], in_place=True)
 
     def begin_results(self) -> None:
-        self.above, self.values[RESULTS] = RESULT, {}
+        self.above = RESULT
+        self.values.setdefault(RESULTS, {})
 
     def add_block(self, header: CellRow, rows: list[CellRow]) -> KeyPath:
         """Add a block with the name in a row, and return its key; its rows may still grow."""
