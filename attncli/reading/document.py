@@ -208,7 +208,10 @@ def assign(values: dict[str, Raw], key: str, raw: Raw, *, in_place: bool = False
     if not isinstance(inside, dict):
         raise fail(f"{key} cannot be set, as {head} is a matrix", head)
     values[head] = inside = inside if in_place else {**inside}
-    assign(inside, tail, raw, in_place=in_place)
+    if "." in tail:
+        assign(inside, tail, raw, in_place=in_place)
+    else:
+        inside[tail] = raw
 
 
 def yaml_lines(text: str) -> list[str]:
