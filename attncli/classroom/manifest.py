@@ -273,7 +273,7 @@ def read_manifest(
     for row in table.rows[1:]:
         cells = dict(zip(header, [*row.cells, *[""] * len(header)], strict=False))
         with collected(faults):
-            entries.append(_followed(cells, table.place(row.line), course, lines_of, folder))
+            entries.append(_followed(cells, table.place(row), course, lines_of, folder))
     refuse(list(dict.fromkeys(faults)))
     return entries
 

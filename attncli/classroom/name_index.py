@@ -11,9 +11,10 @@ from typing import BinaryIO, Generic, TypeAlias, TypeVar
 from attncli.core.errors import Place
 from attncli.core.records import Record, replace
 from attncli.core.text.strings import lines_of, regex, visible
-from attncli.reading.class_csv import NO_STUDENTS, folded_heading, name_columns
-from attncli.reading.csv_blocks import CsvText, Table
+from attncli.reading.cells import Table
+from attncli.reading.csv_text import CsvText
 from attncli.reading.document import FileName, error_at
+from attncli.reading.headings import NO_STUDENTS, folded_heading, name_columns
 from attncli.reading.read import read_table
 
 Owner = TypeVar("Owner")

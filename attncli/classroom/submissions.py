@@ -32,7 +32,7 @@ from attncli.reading.document import (
 )
 from attncli.reading.files import Folder, is_file
 from attncli.reading.load import flag_place, matrix_of, names_file
-from attncli.reading.read import TABLE_SUFFIXES, read, read_table, renamed
+from attncli.reading.read import TABLE_SUFFIXES, read, read_table
 
 UNKNOWN_CLASS = KnownClass()
 
@@ -118,7 +118,7 @@ def load_each_submission(
 
 def _with_step(document: Document) -> Document:
     step = step_in(Path(document.name).stem) if document.bare else ""
-    return renamed(document, "X", step) if step else document
+    return document.renamed("X", step) if step else document
 
 
 def step_in(stem: str) -> str:
@@ -349,7 +349,7 @@ def _pairs_in(name: str) -> Sequence[tuple[str, str]]:
         for row in table.rows:
             if len(row.cells) != 2:
                 message = "a line of a map has two cells: the heading and what it means"
-                raise table.error(row.line, message, 'quote a comma: "weights[1,1]"')
+                raise error_at(table.place(row), message, 'quote a comma: "weights[1,1]"')
         return [(row.cells[0], row.cells[1]) for row in table.rows]
     pairs: list[tuple[str, str]] = []
     for document in read(name):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from attncli.core.errors import Fault, InputError, KeyPath, Locate, Place, fail, located, nowhere
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import TEXT_KEYS
-from attncli.core.records import EMPTY, Record
+from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import regex, visible
 
 if TYPE_CHECKING:
@@ -173,6 +173,16 @@ class Document(Record):
     heading: Locate | None = None  # of a column, if keys are headings
     error: InputError | None = None
     open_keys: tuple[OpenKey, ...] = ()  # the keys without a value, or with null
+
+    def renamed(self, old: str, new: str) -> Document:
+        """Return the document with another key for a matrix, or with one where it had none."""
+
+        def locate(path: KeyPath) -> Place:
+            return self.locate((old, *path[1:]) if path[:1] == (new,) else path)
+
+        values = {new if key == old else key: value for key, value in self.values.items()}
+        labels = {new: self.labels[old]} if old in self.labels else {}
+        return replace(self, values=values, labels=labels, locate=locate, bare=False)
 
 
 MAX_SHOWN_LINES = 6

@@ -12,10 +12,9 @@ from typing import BinaryIO, NamedTuple
 
 from attncli.core.errors import InputError, Place, located
 from attncli.core.text.strings import regex
-from attncli.reading import yaml_documents
+from attncli.reading import read, yaml_documents
 from attncli.reading.document import Chunk, Document, Options, line_ends
 from attncli.reading.files import open_file
-from attncli.reading.read import STDIN, begun, cut_text, decoded, may_be_cut, opened_stdin, read
 
 LIST_CHARACTERS = 2**18
 """Number of characters that are sent together: of most problems, a few hundred. Chosen."""
@@ -48,15 +47,15 @@ class Portion(NamedTuple):  # as it is made and sent in a tenth of the time of a
     before: int = 0
 
     def read(self, stdin: BinaryIO | None, options: Options) -> Iterator[Document]:
-        """Yield the documents in it, with pauses and large tables as arrays; see `read`."""
+        """Yield the documents in it, with pauses and large tables as arrays; see `read.read`."""
         if isinstance(self.content, InputError):
             raise self.content
         if isinstance(self.content, str):
-            is_stdin = self.source == "-"
-            name, folder = (STDIN, Path()) if is_stdin else (self.source, Path(self.source).parent)
-            return yaml_documents.documents(Chunk(name, self.content, self.lines), folder)
+            name = read.STDIN if self.source == "-" else self.source
+            chunk = Chunk(name, self.content, self.lines)
+            return yaml_documents.documents(chunk, Path(self.source).parent)
         stdin = stdin if self.content is None else io.BytesIO(self.content)
-        return read(self.source, stdin, options, as_arrays=True, pauses=True)
+        return read.read(self.source, stdin, options, as_arrays=True, pauses=True)
 
 
 def lists_of(sources: Iterable[str], stdin: BinaryIO | None) -> Iterator[list[Portion] | None]:
@@ -92,17 +91,17 @@ def _parts(source: str, stdin: BinaryIO | None) -> Iterator[str | bytes | InputE
     """
     is_stdin = source == "-"
     path = Path(source)
-    suffix = "" if is_stdin else path.suffix.lower()
-    place = Place(STDIN if is_stdin else source)
+    suffix = path.suffix.lower()
+    place = Place(read.STDIN if is_stdin else source)
     try:
         with (
             located(lambda _: place),
-            nullcontext(opened_stdin(stdin)) if is_stdin else open_file(path) as file,
+            nullcontext(read.opened_stdin(stdin)) if is_stdin else open_file(path) as file,
         ):
-            start, rest = begun(file, suffix)
+            start, rest = read.begun(file, suffix)
             data, copy = tee(chain([start], rest))
-            texts = decoded(data, place.file) if may_be_cut(start, suffix) else iter(())
-            parts, is_cut = cut_text(texts, suffix)
+            texts = read.decoded(data, place.file) if read.may_be_cut(start, suffix) else iter(())
+            parts, is_cut = read.cut_text(texts, suffix)
             if is_cut:
                 del copy  # which would keep what was read
                 yield from (part for part in parts if part or not _is_ready(file))

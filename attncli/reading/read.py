@@ -8,7 +8,7 @@ import os
 import re
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
@@ -40,7 +40,7 @@ from attncli.reading.programs import (
 from attncli.reading.yaml_documents import LINE_ABOVE, LINE_OF_JSON, check_length
 
 if TYPE_CHECKING:
-    from attncli.reading.csv_blocks import CsvDocument, Table
+    from attncli.reading.cells import Table
     from attncli.reading.extracts import Extract
 
 
@@ -211,16 +211,16 @@ def read_text(source: FileName, stdin: BinaryIO | None = None) -> str:
 
 def read_table(source: FileName, stdin: BinaryIO | None = None) -> Table:
     """Return the rows of a CSV file, or of the first sheet of a workbook."""
-    from attncli.reading.csv_blocks import CsvText
+    from attncli.reading.csv_text import CsvText
 
     path = Path(source)
     if path.suffix.lower() not in WORKBOOK_SUFFIXES:
         return CsvText(read_text(source, stdin), STDIN if source == "-" else os.fspath(source))
     with located(lambda _: Place(os.fspath(source))), open_file(path) as file:
-        from attncli.reading import workbooks
+        from attncli.reading import workbook
 
-        first, *_ = workbooks.sheets_of(blocks(file), as_shown=True)
-        return workbooks.class_table(first, os.fspath(source))
+        first, *_ = workbook.sheets_of(blocks(file), as_shown=True)
+        return workbook.class_table(first, os.fspath(source))
 
 
 def matrix_file(path: Path, name: str, as_arrays: bool = False) -> Document:
@@ -232,7 +232,7 @@ def matrix_file(path: Path, name: str, as_arrays: bool = False) -> Document:
     if others or len(first.values) != 1:
         raise error_at(Place(name), "the file holds more than one matrix")
     (key,) = first.values
-    return renamed(first, key, "X")
+    return first.renamed(key, "X")
 
 
 def opened_stdin(stdin: BinaryIO | None) -> BinaryIO:
@@ -296,16 +296,16 @@ def _of_student(student: str, one: Document) -> Document:
 
 
 def _of_workbook(data: _Bytes, reading: _Reading) -> Iterator[Document]:
-    from attncli.reading import sheets, workbooks
+    from attncli.reading import sheets, workbook
     from attncli.reading.worksheets import name_above
 
     name, folder, known = reading.name, reading.folder, reading.of_class
-    every = workbooks.sheets_of(data.all, as_shown=known is not None)
+    every = workbook.sheets_of(data.all, as_shown=known is not None)
     if known is not None:
-        from attncli.reading import class_csv
+        from attncli.reading import class_table
 
-        class_tables = (workbooks.class_table(sheet, name) for sheet in every)
-        rows = [*chain(*(class_csv.submissions_in(one, folder, known) for one in class_tables))]
+        class_tables = (workbook.class_table(sheet, name) for sheet in every)
+        rows = [*chain(*(class_table.submissions_in(one, folder, known) for one in class_tables))]
         if rows:
             yield from rows
             return
@@ -316,8 +316,7 @@ def _of_workbook(data: _Bytes, reading: _Reading) -> Iterator[Document]:
         line = LINE_ABOVE.match(f"{first[1]}\n{key}\n")
         if student := name_above(line) if line and known else "":
             del table.remarks[first[0]]
-        for one in _of_tables([table], reading):
-            yield _of_student(student, one)
+        yield _of_student(student, table.document(folder, known is not None))
     if not tables and known is None:
         raise fail("the workbook holds no matrix under a name", hint="write X above its numbers")
     if not tables:
@@ -443,10 +442,10 @@ def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:
         return
     name, folder = reading.name, reading.folder
     if reading.of_class is not None:
-        from attncli.reading import class_csv
-        from attncli.reading.csv_blocks import CsvText
+        from attncli.reading import class_table
+        from attncli.reading.csv_text import CsvText
 
-        submissions = class_csv.submissions_in(CsvText(text, name), folder, reading.of_class)
+        submissions = class_table.submissions_in(CsvText(text, name), folder, reading.of_class)
         if (first := next(submissions, None)) is not None:
             yield first
             yield from submissions
@@ -466,40 +465,10 @@ def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:
 
 
 def _of_blocks(text: str, reading: _Reading) -> Iterator[Document]:
-    from attncli.reading.csv_blocks import csv_documents
+    from attncli.reading.named_blocks import csv_documents
 
-    return _of_tables(csv_documents(text, reading.name, reading.options), reading)
-
-
-def _of_tables(tables: Iterable[CsvDocument], reading: _Reading) -> Iterator[Document]:
-    """Yield the documents of CSV; of answers, a word in the corner of a matrix may be its key."""
-    name, folder, are_answers = reading.name, reading.folder, reading.of_class is not None
-    for table in tables:
-        place = table.locate
-        values = dict(table.values)
-        if are_answers and table.remarks:
-            values = {key: raw for key, raw in values.items() if key not in table.remarks}
-            comment = values.get("comment", [])
-            comments = comment if isinstance(comment, list) else [comment]
-            values["comment"] = [*table.remarks.values(), *comments]
-        block = table.blocks.get(("X",))
-        bare = block is not None and not block.header
-        if block is not None and bare and are_answers and (key := block.edges().corner):
-            labels = {"X": block.edges().labels}
-            yield renamed(Document(name, folder, values, place, labels), "X", key)
-        else:
-            yield Document(name, folder, values, place, table.labels, bare=bare)
-
-
-def renamed(document: Document, old: str, new: str) -> Document:
-    """Return a document whose matrix has another key, or a key where it had none."""
-
-    def locate(path: KeyPath) -> Place:
-        return document.locate((old, *path[1:]) if path[:1] == (new,) else path)
-
-    values = {new if key == old else key: value for key, value in document.values.items()}
-    labels = {new: document.labels[old]} if old in document.labels else {}
-    return replace(document, values=values, labels=labels, locate=locate, bare=False)
+    every = csv_documents(text, reading.name, reading.options)
+    return (one.document(reading.folder, reading.of_class is not None) for one in every)
 
 
 def _is_csv(text: str, may_be_more: bool = False) -> bool:
@@ -523,7 +492,7 @@ def _is_csv(text: str, may_be_more: bool = False) -> bool:
 
 def _has_cells(text: str) -> bool:
     """Return True for a text with delimiters between its cells, of numbers or of single cells."""
-    from attncli.reading.csv_blocks import delimiter_of
+    from attncli.reading.csv_text import delimiter_of
 
     is_plain = NUMBERS.fullmatch(text) or not re.search(r"\S[ \t]+\S", text)
     return delimiter_of(text)[0] != " " or bool(is_plain)

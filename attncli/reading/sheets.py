@@ -1,11 +1,10 @@
-"""Sheets of workbooks: blocks of cells that touch each other, which are read as the rows of CSV."""
+"""Sheets of workbooks: cells that touch each other are a matrix under its name, or settings."""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import product
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import groupby, product
 from operator import itemgetter
 
 from attncli.core.errors import fail
@@ -17,25 +16,16 @@ from attncli.core.problem.kinds import REPLACES
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import ALIASES, LETTERS, may_mean_step
 from attncli.core.text.strings import OF_LAYER, regex
-from attncli.reading.csv_blocks import RESULTS, CsvDocument
-from attncli.reading.document import KEYS_BESIDE_STEPS, PROBLEM, TITLE, KnownClass, Options
-from attncli.reading.workbooks import (
-    Position,
-    Rows,
-    Sheet,
-    WorkbookTable,
-    cell_name,
-    rectangle,
-    refuse_large,
-    without_end,
-)
+from attncli.reading import document
+from attncli.reading.cells import CellRow, Table, cell_name, trimmed
+from attncli.reading.document import KnownClass, Options, error_at
+from attncli.reading.named_blocks import NamedBlock, NamedBlocks
+from attncli.reading.workbook import Position, Sheet, rectangle, refuse_large
 
 SIGN = regex(r"[^\w\s.,;:?~'\"#%&@∞-]{1,3}")
 """A sign between the matrices of a calculation, if it is alone in its cell."""
 CALCULATED = regex(r"=\s*\S|\(given\)")
 """The part of a title such as scores = Q Kᵀ that tells that the matrix is a result."""
-SHORT = frozenset(word for words in ALIASES.values() for word in words if len(word) < 3)
-"""Names of steps of one or two letters, in lower case."""
 
 MAX_BLOCKS = 2000
 """Maximum number of blocks in a sheet. Chosen."""
@@ -45,20 +35,24 @@ class Matrix(Record):
     """The rows of a matrix, and the name that was written near it, or ""."""
 
     name: str
-    at: Position
-    rows: Rows
+    at: CellRow  # of the name, or of the first cells
+    rows: list[CellRow]
     is_result: bool = False
 
 
 class Block(Record, eq=False):
     """Cells that touch each other, in their rows; all of them are words, or else not."""
 
-    rows: Rows
+    rows: list[CellRow]
     are_words: bool
 
     @property
     def start(self) -> Position:
-        return self.rows[0][0]
+        return self.rows[0].line, self.rows[0].column
+
+    @property
+    def lines(self) -> range:
+        return range(self.rows[0].line, self.rows[-1].line + 1)
 
 
 def name_in(text: str) -> str:
@@ -69,8 +63,8 @@ def name_in(text: str) -> str:
     """
     name = undecorated(undecorated(text.partition("=")[0])).strip("[(&> ")
     word, key = _word(name), re.sub(r"\A(d|new)_", "", _key(name))
-    is_key = key in KEYS and word not in KEYS_BESIDE_STEPS
-    is_short = word in LETTERS or word.casefold() in SHORT
+    is_key = key in KEYS and word not in document.KEYS_BESIDE_STEPS
+    is_short = word in LETTERS or any(word.casefold() in words for words in ALIASES.values())
     return name if is_key or (is_short if len(word) < 3 else may_mean_step(word, ())) else ""
 
 
@@ -87,89 +81,82 @@ class Page:
 
     def __init__(self, sheet: Sheet, options: Options, are_answers: bool) -> None:
         self.name, cells = sheet
-        self.settings: Rows = []
+        self.settings: list[CellRow] = []
         self.words: dict[Position, str] = {}
         self._options = options
-        keys = {at[0]: at[1] for at in cells if cells[at] in options}
-        signs = {
-            (row, column): text
-            for (row, column), text in cells.items()
-            if SIGN.fullmatch(text) and column < keys.get(row, column + 1)
-        }
-        for row, column in [*signs]:  # a sign has nothing, or signs, above and below
-            if not {(row - 1, column), (row + 1, column)} & cells.keys() <= signs.keys():
-                del signs[row, column]
-        by_block = {block: self._matrices(block) for block in _blocks(cells, signs)}
+        signs = _signs(cells, options)
+        by_block = {block: self._matrices(block) for block in _blocks(sheet, signs)}
         before = _calculations(by_block, signs)
         operands = {one for line in before.values() for one in line}
-        results = [some for block, some in by_block.items() if some and block not in operands]
-        of_sheet = name_in(self.name) if list(map(len, results)) == [1] else ""
+        results = [one for one, some in by_block.items() if some and one not in operands]
+        of_sheet = name_in(self.name) if [len(by_block[one]) for one in results] == [1] else ""
         matrices: list[Matrix] = []
-        for block, some in by_block.items():
-            if some and block not in operands:
-                line = before.get(block, [])
-                titles = [some[0].name, self._above(block, name_in(some[0].name))]
-                for first in line[:1]:
-                    heading = [one.name for one in by_block[first]] or [
-                        self.words.get(first.start, "")
-                    ]
-                    titles += [one for one in heading[:1] if first.are_words or "=" in one]
-                    titles.append(self._above(first))
-                title = next(filter(None, titles), "")
-                name = name_in(title) or of_sheet or title
-                formulas = [one for one in titles[:2] if CALCULATED.search(one)]
-                if are_answers:  # above a result may be what it is made of
-                    formulas = [one for one in formulas if _word(name_in(one)) == _word(name)]
-                    formulas = [one for one in formulas if "(given)" not in one]
-                is_result = bool(formulas) or not all(one.are_words for one in line)
-                matrices.append(replace(some[0], name=name, is_result=is_result))
-                matrices += some[1:]
-        is_copy = any(row[0] not in options for _, row in self.settings)
+        for block in results:
+            own, *others = by_block[block]
+            line = before.get(block, [])
+            titles = [own.name, self._above(block, name_in(own.name))]
+            for first in line[:1]:
+                named = [one.name for one in by_block[first]] or [self.words.get(first.start, "")]
+                titles += [named[0]] if first.are_words or "=" in named[0] else []
+                titles.append(self._above(first))
+            title = next(filter(None, titles), "")
+            name = name_in(title) or of_sheet or title
+            formulas = [one for one in titles[:2] if CALCULATED.search(one)]
+            if are_answers:  # above a result may be what it is made of
+                formulas = [one for one in formulas if _word(name_in(one)) == _word(name)]
+                formulas = [one for one in formulas if "(given)" not in one]
+            is_result = bool(formulas) or not all(one.are_words for one in line)
+            matrices += [replace(own, name=name, is_result=is_result), *others]
+        is_copy = any(row.cells[0] not in options for row in self.settings)
         self.words = {} if is_copy else self.words  # which are not the student's
         self.matrices = _answers(matrices, is_copy) if are_answers else _inputs(matrices)
 
     def _matrices(self, block: Block) -> list[Matrix]:
         """Return the matrices of a block; note the settings and the other words in it."""
-        matrices: list[Matrix] = []
-        heading, rows = ((0, 0), ""), Rows()
-        for (number, left), cells in block.rows:
-            first, *others = (n for n, cell in enumerate(cells) if cell)
-            text, start = cells[first], (number, left + first)
-            if not rows and self._is_setting(cells[first:]):
-                self.settings.append((start, cells[first:]))
+        matrices, rows, heading = list[Matrix](), list[CellRow](), CellRow([""], 0)
+        for row in block.rows:
+            first, *others = (n for n, cell in enumerate(row.cells) if cell)
+            start = row.after(first)
+            text = start.cells[0]
+            is_alone = not others and is_word(text)
+            if not rows and self._is_setting(start.cells):
+                self.settings += trimmed([start])
             elif block.are_words:
-                self.words |= {(number, left + n): cells[n] for n in (first, *others)}
-            elif not others and is_word(text) and (name_in(text) or not rows):
-                if not rows and heading[1]:
-                    is_other = name_in(text) == "" != name_in(heading[1])
-                    self.words |= dict([(start, text) if is_other else heading])
-                    heading = heading if is_other else (start, text)
-                    continue
+                self._note_words(row)
+            elif is_alone and not rows and heading.cells[0]:
+                is_other = name_in(text) == "" != name_in(heading.cells[0])
+                self._note_words(start if is_other else heading)
+                heading = heading if is_other else start
+            elif is_alone and (name_in(text) or not rows):
                 matrices += _named(heading, rows)
-                heading, rows = (start, text), []
-            elif not others and is_word(text) and not is_word(rows[-1][1][first] or "_"):
-                self.words[start] = text  # a note below numbers
+                heading, rows = start, []
+            elif is_alone and not is_word(rows[-1].cells[first] or "_"):
+                self._note_words(start)  # a note below numbers
             else:
-                rows.append(((number, left), cells))
+                rows.append(row)
         return matrices + _named(heading, rows)
+
+    def _note_words(self, row: CellRow) -> None:
+        cells = enumerate(row.cells, row.column)
+        self.words |= {(row.line, column): text for column, text in cells if text}
 
     def _is_setting(self, cells: Sequence[str]) -> bool:
         key, values = _key(cells[0]), list(filter(None, cells[1:]))
         is_key = key in KEYS and not isinstance(KEYS[key].form, ArrayForm)
         may_be_list = "." in cells[0] or self._options.get(cells[0], False)
-        return (is_key or cells[0] in self._options) and (
-            len(values) == 1 or (may_be_list and len(values) > 1)
-        )
+        has_value = len(values) == 1 or (may_be_list and len(values) > 1)
+        return has_value and (is_key or cells[0] in self._options)
 
     def _above(self, block: Block, name: str = "") -> str:
         """Return the words with a name, or with this name, in the lines above a block; or "".
 
         One row between is empty.
         """
-        (row, left), cells = block.rows[0]
+        row, left = block.start
+        columns = range(left, left + len(block.rows[0].cells))
         lines: list[str] = []
         for above in range(row - 2, 0, -1):
-            texts = (self.words.get((above, left + n), "") for n in range(len(cells)))
+            texts = (self.words.get((above, column), "") for column in columns)
             if not (text := next(filter(name_in, texts), "")):
                 break
             lines.append(text)
@@ -177,9 +164,21 @@ class Page:
         return [*same, *lines, ""][0]
 
 
-def _blocks(cells: Mapping[Position, str], signs: Mapping[Position, str]) -> list[Block]:
+def _signs(cells: Mapping[Position, str], options: Options) -> set[Position]:
+    """Return the cells with signs, which have nothing, or signs, above and below."""
+    keys = {row: column for (row, column), text in cells.items() if text in options}
+    texts = (at for at, text in cells.items() if SIGN.fullmatch(text))
+    signs = {at for at in texts if at[1] < keys.get(at[0], at[1] + 1)}
+    for row, column in sorted(signs):
+        if not {(row - 1, column), (row + 1, column)} & cells.keys() <= signs:
+            signs.remove((row, column))
+    return signs
+
+
+def _blocks(sheet: Sheet, signs: Set[Position]) -> list[Block]:
     """Return the blocks of the cells that are no signs, by their first rows and columns."""
-    left, blocks = cells.keys() - signs.keys(), list[Block]()
+    cells = sheet[1]
+    left, blocks = cells.keys() - signs, list[Block]()
     while left:
         stack, group = [left.pop()], list[Position]()
         while stack:
@@ -189,67 +188,55 @@ def _blocks(cells: Mapping[Position, str], signs: Mapping[Position, str]) -> lis
                 if near in left:
                     left.remove(near)
                     stack.append(near)
-        if not (rows := rectangle(cells, group)):
-            first = cell_name(min(group))
+        if not (rows := rectangle(sheet, group)):
+            first = cell_name(*min(group))
             raise fail(f"the cells from {first} on are no table", hint="write each matrix alone")
         refuse_large("separate blocks of cells", len(blocks), MAX_BLOCKS)
         blocks.append(Block(rows, all(is_word(cells[at]) for at in group)))
     return sorted(blocks, key=lambda block: block.start)
 
 
-def _calculations(
-    blocks: Iterable[Block], signs: Mapping[Position, str]
-) -> dict[Block, list[Block]]:
-    """Return the blocks before each other block of a calculation: of Q × K = scores, Q, and Q, K.
-
-    Those before another one are operands, so that only what follows the last = is a result.
-    """
-    by_row = defaultdict[int, list[tuple[int, str | Block]]](list)
-    for (row, column), text in signs.items():
-        by_row[row].append((column, text))
-    refuse_large("rows with signs", len(by_row), MAX_BLOCKS)
-    before: dict[Block, list[Block]] = {}
-    for row, items in by_row.items():
-        tops = [
-            one.start[0] for one in blocks if one.start[0] <= row < one.start[0] + len(one.rows)
-        ]
+def _calculations(blocks: Iterable[Block], signs: Set[Position]) -> dict[Block, list[Block]]:
+    """Return the blocks with operands before them: of Q × K = scores, K and scores."""
+    refuse_large("rows with signs", len({row for row, _ in signs}), MAX_BLOCKS)
+    chains: list[list[Block]] = []
+    for row, cells in groupby(sorted(signs), itemgetter(0)):
+        tops = [block.start[0] for block in blocks if row in block.lines]
         first = max(tops, default=row) - 1  # beside a block with labels, others begin a row later
-        for block in blocks:
-            top, column = block.start
-            if first <= top <= first + 2 or top <= row < top + len(block.rows):
-                items.append((column, block))
-        line, between = list[Block](), set[str]()
-        for _, item in sorted(items, key=itemgetter(0)):
-            if isinstance(item, str):
-                between.add(item)
-                continue
-            line = line if between else []
-            if line:
-                before[item] = [*line]
-            line, between = [*line, item], set()
-    return before
+        near = range(first, first + 3)
+        beside = [block for block in blocks if row in block.lines or block.start[0] in near]
+        items: list[tuple[int, Block | None]] = [(column, None) for _, column in cells]
+        items += [(block.start[1], block) for block in beside]
+        chains.append([])
+        is_joined = True
+        for _, block in sorted(items, key=itemgetter(0)):
+            if block is not None:
+                chains += [] if is_joined else [[]]
+                chains[-1].append(block)
+            is_joined = block is None
+    return {block: chain[:n] for chain in chains for n, block in enumerate(chain) if n}
 
 
-def _named(heading: tuple[Position, str], rows: Rows) -> list[Matrix]:
+def _named(heading: CellRow, rows: list[CellRow]) -> list[Matrix]:
     """Return the matrices in rows below a heading; without one, their names are in the rows."""
-    while rows and not any(cells[0] for _, cells in rows):
-        rows = [((row, column + 1), cells[1:]) for (row, column), cells in rows]
-    at, name = heading
-    if name or not rows:
-        return [Matrix(name, at, rows)] if rows else []
-    start, cells = rows[0]
-    corner = edges([without_end(cells) for _, cells in rows], is_csv=True).corner
+    while rows and not any(row.cells[0] for row in rows):
+        rows = [row.after(1) for row in rows]
+    if not rows:
+        return []
+    start, firsts = rows[0], [row.cells[0] for row in rows]
+    corner = edges([row.cells for row in trimmed(rows)], is_csv=True).corner
+    have_names = firsts[0] and all(not one or is_word(one) for one in firsts)
+    if heading.cells[0]:
+        return [Matrix(heading.cells[0], heading, rows)]
     if name_in(corner):
-        return [Matrix(corner, start, [(start, ["", *cells[1:]]), *rows[1:]])]
-    firsts = [cells[0] for _, cells in rows]
-    have_names = cells[0] and all(not first or is_word(first) for first in firsts)
-    if not have_names or (all(firsts) and not (len(rows) == 1 and name_in(cells[0]))):
+        return [Matrix(corner, start, [start._replace(cells=["", *start.cells[1:]]), *rows[1:]])]
+    if not have_names or (all(firsts) and not (len(rows) == 1 and name_in(firsts[0]))):
         return [Matrix("", start, rows)]
     matrices: list[Matrix] = []
-    for (row, column), (word, *others) in rows:
-        if word:
-            matrices.append(Matrix(word, (row, column), []))
-        matrices[-1].rows.append(((row, column + 1), others))
+    for row in rows:
+        if row.cells[0]:
+            matrices.append(Matrix(row.cells[0], row, []))
+        matrices[-1].rows.append(row.after(1))
     return matrices
 
 
@@ -280,7 +267,7 @@ def _inputs(matrices: Sequence[Matrix]) -> list[Matrix]:
 
 def documents_of(
     sheets: Sequence[Sheet], name: str, options: Options, of_class: KnownClass | None
-) -> list[CsvDocument]:
+) -> list[NamedBlocks]:
     """Return the problems, or for a class the answers, of a workbook.
 
     Sheets with the same names, or with names of problems, are read one by one; others together.
@@ -291,35 +278,41 @@ def documents_of(
     are_problems = which is not None and all(which(page.name) is not None for page in pages)
     names = [name for page in pages for name in {one.name for one in page.matrices}]
     if are_problems or len({*names}) < len(names):
-        key = TITLE if of_class is None else PROBLEM if are_problems else ""
+        key = document.TITLE if of_class is None else document.PROBLEM if are_problems else ""
         return [_document([page], name, options, of_class, key) for page in pages]
     return [_document(pages, name, options, of_class)] if pages else []
 
 
 def _document(
     pages: Sequence[Page], name: str, options: Options, of_class: KnownClass | None, key: str = ""
-) -> CsvDocument:
+) -> NamedBlocks:
     """Return what some sheets hold together; the name of one is the value of a key without one."""
-    table = WorkbookTable(name)
-    settings = [
-        (page, row) for page in pages for row in page.settings if row[1][0].split(".")[0] in options
-    ]
-    if key and all(row[1][0] != key for _, row in settings):
-        table.add(pages[0].name, [((1, 1), [key, pages[0].name])])
-    for page, row in settings:
-        table.add(page.name, [row])
-    matrices = [(page, one) for page in pages for one in page.matrices]
-    is_named = any(one.name for _, one in matrices)
-    if of_class and (len(matrices) > 1 or is_named):
-        table.add(pages[0].name, [((1, 1), [RESULTS])])  # names with points are those of steps
-    for page, one in matrices:
-        if one.name or len(matrices) > 1:
-            table.add(page.name, [(one.at, [one.name or f"cell {cell_name(one.at)}"])])
-            if not (one.name or (of_class and is_named)):
-                hint = "write the name of the matrix, such as X or weights, above its first number"
-                raise table.error(table.rows[-1].line, "these numbers belong to no matrix", hint)
-        table.add(page.name, one.rows)
-    document = CsvDocument(table, table.rows, options)
+    sheet, table = pages[0].name, Table(name, [])
+    every = [row for page in pages for row in page.settings]
+    settings = [row for row in every if row.cells[0].split(".")[0] in options]
+    if key and all(row.cells[0] != key for row in settings):
+        settings.insert(0, CellRow([key, sheet], 1, 1, sheet))
+    matrices = [one for page in pages for one in page.matrices]
+    is_named = any(one.name for one in matrices)
+    start = CellRow([], 1, 1, sheet)
+    has_results = of_class is not None and (len(matrices) > 1 or is_named)
+    places = [*settings, *([start] if has_results else []), *(one.at for one in matrices), start]
+    named = NamedBlocks(table, places[0], options)
+    for row in settings:
+        named.set_option(row)
+    if has_results:
+        named.begin_results()  # names with points are those of steps
+    for one in matrices:
+        if not one.name and len(matrices) == 1:
+            named.blocks[("X",)] = NamedBlock(None, trimmed(one.rows))
+            continue
+        at = cell_name(one.at.line, one.at.column)
+        header = one.at._replace(cells=[one.name or f"cell {at}"])
+        if not (one.name or (of_class and is_named)):
+            hint = "write the name of the matrix, such as X or weights, above its first number"
+            raise error_at(table.place(header), "these numbers belong to no matrix", hint)
+        named.add_block(header, trimmed(one.rows))
+    named.fill()
     words = [text for page in pages for text in page.words.values() if not name_in(text)]
-    document.remarks = {f"words {n}": text for n, text in enumerate(words)}
-    return document
+    named.remarks = {f"words {n}": text for n, text in enumerate(words)}
+    return named

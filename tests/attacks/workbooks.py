@@ -2,7 +2,7 @@
 
 from attncli.core.arithmetic.memory import of_bytes
 from attncli.reading.sheets import MAX_BLOCKS
-from attncli.reading.workbooks import MAX_ELEMENTS, MAX_PARTS, MAX_ROWS, MAX_STYLES, MAX_UNPACKED
+from attncli.reading.workbook import MAX_ELEMENTS, MAX_PARTS, MAX_ROWS, MAX_STYLES, MAX_UNPACKED
 from tests.attacks import Attn, Patch, Path, refuse, save
 from tests.reading.test_workbook_files import changed
 from tests.reading.test_zip_files import zipped

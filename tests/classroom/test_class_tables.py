@@ -18,8 +18,8 @@ import attncli
 from attncli.classroom.assignment import Assignment
 from attncli.classroom.name_index import Person, Roster
 from attncli.classroom.submissions import load_each_submission
-from attncli.reading.csv_blocks import likely_cell, named_cell
 from attncli.reading.document import KnownClass, Submission
+from attncli.reading.headings import likely_cell, named_cell
 from tests.classroom.course import SMALL, book, write
 from tests.conftest import Attn, cases, table
 

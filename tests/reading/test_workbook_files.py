@@ -25,7 +25,7 @@ from attncli.classroom.submissions import load_answers, load_each_submission
 from attncli.core.errors import InputError
 from attncli.reading.document import KnownClass, Submission, submission_of
 from attncli.reading.sheets import documents_of
-from attncli.reading.workbooks import class_table, number_text
+from attncli.reading.workbook import class_table, number_text
 from tests.conftest import DATA, SAMPLE_FILES, SAMPLES, TYPICAL_SAMPLES, Attn, cases, table
 from tests.reading.forms import plain, refusal_of
 from tests.reading.test_zip_files import zipped

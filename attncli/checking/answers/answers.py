@@ -11,12 +11,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from attncli.checking.answers.cell_positions import (
-    KeyedMatrix,
-    Shape,
-    labels_of_cells,
-    texts_in_place,
-)
+from attncli.checking.answers import cell_positions
+from attncli.checking.answers.cell_positions import KeyedMatrix, Shape
 from attncli.checking.answers.step_names import (
     At,
     InputNamed,
@@ -209,10 +205,10 @@ def _keyed_matrix(
         labels = {(): beside}
     if len(labels) > 1:  # each matrix of a stack has its own
         labels.pop((), None)
+    of_cells = cell_positions.labels_of_cells(texts.shape, labels)
     dtype = dtype_of(_rows(raw))
-    if last_place.is_rounded(texts.flat, dtype):
-        dtype = ""
-    return KeyedMatrix(word, at, texts, labels_of_cells(texts.shape, labels), dtype, is_transposed)
+    dtype = "" if last_place.is_rounded(texts.flat, dtype) else dtype
+    return KeyedMatrix(word, at, texts, of_cells, dtype, is_transposed)
 
 
 def _rows(raw: Any) -> Any:
@@ -328,7 +324,7 @@ def on_paper(
     """Return the cells of a step that are written under some keys; "" for the others."""
     shape = step.value.shape
     if len(matrices) == 1 and not matrices[0].at:  # as nearly always
-        placed = texts_in_place(step, matrices[0], shape)
+        placed = cell_positions.texts_in_place(step, matrices[0], shape)
         return _mismatch(step, matrices[0], shape, submission) if placed is None else placed
     givers, texts = np.full(shape, -1), np.full(shape, "", object)
     for number, one in enumerate(matrices):
@@ -342,7 +338,7 @@ def on_paper(
         givers[one.at] = number
     for one in matrices:
         wanted = givers[one.at].shape
-        placed = texts_in_place(step, one, wanted)
+        placed = cell_positions.texts_in_place(step, one, wanted)
         if placed is None:
             return _mismatch(step, one, wanted, submission)
         texts[one.at] = placed
@@ -376,9 +372,8 @@ def _may_have_commas(texts: Array, wanted: Shape) -> bool:
     """Return True if a matrix is twice as wide as its step because 0,27 was read as two numbers."""
     if texts.shape != (*wanted[:-1], 2 * wanted[-1]) or texts.dtype.kind != "O":
         return False
-    whole, decimals = texts[..., ::2].ravel(), texts[..., 1::2].ravel()
-    is_whole = all(re.fullmatch(r"[-+−]?\d+", text) for text in whole)
-    return is_whole and all(re.fullmatch(r"\d+", text) for text in decimals)
+    pairs = texts.reshape(-1, 2).tolist()
+    return all(re.fullmatch(r"[-+−]?\d+,\d+", f"{whole},{decimals}") for whole, decimals in pairs)
 
 
 def contents_of(submission: Submission) -> str:

@@ -126,12 +126,8 @@ def _with_a_blank_row(step: Step, matrix: KeyedMatrix, wanted: Shape) -> Array |
     """Return a matrix with a blank row for a missing one, if its numbers show which; else None."""
     shape = (wanted[0] - 1, *wanted[1:])
     is_written = matrix.texts.dtype.kind == "O"
-    if (
-        len(wanted) != 2
-        or not is_written
-        or not _same_but_ones(matrix.texts.shape, shape)
-        or matrix.is_transposed
-    ):
+    is_like = len(wanted) == 2 and is_written and not matrix.is_transposed
+    if not is_like or not _same_but_ones(matrix.texts.shape, shape):
         return None
     texts = matrix.texts.reshape(shape)
     values, unit, _ = numbers_of(texts)
@@ -243,10 +239,8 @@ def _place(step: Step, axis: str, word: str, path: KeyPath) -> int:
 
 def places_of(word: str, labels: Sequence[str]) -> list[int]:
     """Return the places of a label: of the same word, or of one in other letters or blanks."""
-    exact = [
-        i for i, label in enumerate(labels) if word in (label, visible(label), label_text(label))
-    ]
-    return exact or [i for i, label in enumerate(labels) if _folded(label) == _folded(word)]
+    exact = [n for n, one in enumerate(labels) if word in (one, visible(one), label_text(one))]
+    return exact or [n for n, one in enumerate(labels) if _folded(one) == _folded(word)]
 
 
 def _folded(label: str) -> str:

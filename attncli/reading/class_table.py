@@ -18,19 +18,11 @@ from attncli.core.errors import Fault, InputError, KeyPath, Locate, Place, refus
 from attncli.core.numbers.grid import is_word
 from attncli.core.tape.cell_names import may_mean_step
 from attncli.core.text.strings import all_of, did_you_mean, regex, visible, whole_names
-from attncli.reading import document
-from attncli.reading.csv_blocks import CsvRow, Table, likely_cell, named_cell
+from attncli.reading import document, headings
+from attncli.reading.cells import CellRow, Table
 from attncli.reading.document import PROBLEM, STUDENT_KEYS, Document, KnownClass, twice
+from attncli.reading.headings import NO_STUDENTS, folded_heading
 
-NAMES = (
-    STUDENT_KEYS,
-    ("first name", "firstname", "first", "given name", "vorname"),
-    ("last name", "lastname", "last", "surname", "family name", "nachname"),
-    ("full name", "student name", "your name", "username", "email address", "email", "e-mail"),
-)
-"""Headings of whole names, of their parts, and of what is used where there are neither."""
-NO_STUDENTS = ("points possible", "average", "overall average", "mean", "median", "sum", "total")
-"""First cells of rows, in lower case, that are of no student."""
 PARTNER = regex(r"(?s:.*\b(partner|team|group|peer|with|mit)\b.*)")
 """Headings, in lower case, of columns that may name other students than the one of the row."""
 
@@ -44,24 +36,12 @@ MAX_HEADINGS = 20
 """Maximum number of headings that a message names."""
 
 
-def name_columns(words: Sequence[str]) -> list[int]:
-    """Return the columns with the name of a student, or with its parts; headings are lower case."""
-    columns = [[words.index(word) for word in group if word in words][:1] for group in NAMES]
-    whole, first, last, other = columns
-    return whole or [*first, *last] or other
-
-
-def folded_heading(heading: str) -> str:
-    """Return a heading in lower case and with single blanks, as headings are compared."""
-    return " ".join(heading.casefold().split())
-
-
-def joined(row: CsvRow, columns: Sequence[int]) -> str:
+def joined(row: CellRow, columns: Sequence[int]) -> str:
     """Return the text of some cells of a row, with single blanks."""
     return " ".join(" ".join(row.cells[n] for n in columns if n < len(row.cells)).split())
 
 
-def meanings(row: CsvRow, known: KnownClass) -> list[str]:
+def meanings(row: CellRow, known: KnownClass) -> list[str]:
     """Return the headings in a row, or what `--map` says that they mean."""
     mapped = {folded_heading(heading): cell for heading, cell in known.headings.items()}
     return [
@@ -130,7 +110,7 @@ class ClassColumns:
                 message = f"the heading {visible(key)} is there twice"
                 yield self._fault(message, "keep one of them", last[key])
         others = [n for n in self.others if n not in self.students]
-        likely = {n: cell for n in others if (cell := likely_cell(self.heads[n]))}
+        likely = {n: cell for n in others if (cell := headings.likely_cell(self.heads[n]))}
         for index, cell in likely.items():
             head = self.others[index]
             hint = f"if it means {cell}, write that, or add {_flag(head, cell)}"
@@ -151,13 +131,13 @@ class ClassColumns:
         keys: dict[int, str] = {}
         for index, cell in enumerate(cells):
             word = folded_heading(cell)
-            if any(word in group for group in NAMES):
+            if headings.name_columns([word]):
                 continue
             if word in document.KEYS_BESIDE_STEPS:
                 keys[index] = word
             elif cell in self._known.headings.values():
                 keys[index] = cell
-            elif named := named_cell(cell):
+            elif named := headings.named_cell(cell):
                 which = self._known.which(named[0]) if self._known.which else None
                 keys[index] = named[1] if which is None else f"{which + 1}: {named[1]}"
         return keys
@@ -167,7 +147,7 @@ class ClassColumns:
 
         Where several do, such as a name and an address, all count, so that one may be wrong.
         """
-        headed, roster = name_columns(self.words), self._known.roster
+        headed, roster = headings.name_columns(self.words), self._known.roster
         if not roster or not self.rows:
             return headed
         free = [n for n in self.others if not PARTNER.fullmatch(self.words[n])]
@@ -205,7 +185,7 @@ class ClassColumns:
 
     def _place(self, column: int | None) -> Place:
         starts = map(len, whole_names(self.header.cells)[:column])
-        return self._table.place(self.header.line, None if column is None else sum(starts))
+        return self._table.place(self.header, None if column is None else sum(starts))
 
     def _fault(self, message: str, hint: str, column: int | None = None) -> Fault:
         return Fault(message, hint=hint, place=self._place(column))
@@ -244,19 +224,19 @@ def submissions_in(table: Table, folder: Path, known: KnownClass) -> Iterator[Do
 class _Answers:
     """The answers of one student to one problem, or to all, with their places and faults."""
 
-    def __init__(self, table: Table, line: int) -> None:
-        self._table, self._line = table, line
-        self._cells: dict[str, tuple[str, int, int]] = {}
+    def __init__(self, table: Table, row: CellRow) -> None:
+        self._table, self._row = table, row
+        self._cells: dict[str, tuple[str, CellRow, int]] = {}
         self.faults: list[Fault] = []
 
-    def add(self, key: str, written: str, line: int, column: int) -> None:
+    def add(self, key: str, written: str, row: CellRow, column: int) -> None:
         if key in self._cells:
-            self.refuse(line, column, twice(key, self._cells[key][1]), "keep one of them")
+            self.refuse(row, column, twice(key, self._cells[key][1].line), "keep one of them")
         else:
-            self._cells[key] = written, line, column
+            self._cells[key] = written, row, column
 
-    def refuse(self, line: int, column: int, message: str, hint: str) -> None:
-        self.faults.append(Fault(message, hint=hint, place=self._table.place(line, column)))
+    def refuse(self, row: CellRow, column: int, message: str, hint: str) -> None:
+        self.faults.append(Fault(message, hint=hint, place=self._table.place(row, column)))
 
     def document(self, folder: Path, heading: Locate | None = None) -> Document:
         values = {key: written for key, (written, _, _) in self._cells.items()}
@@ -264,8 +244,8 @@ class _Answers:
         return Document(self._table.name, folder, values, self._locate, {}, False, heading, error)
 
     def _locate(self, path: KeyPath) -> Place:
-        _, line, column = self._cells.get(str(path[0]) if path else "", ("", self._line, None))
-        return self._table.place(line, column)
+        _, row, column = self._cells.get(str(path[0]) if path else "", ("", self._row, None))
+        return self._table.place(row, column)
 
 
 def _wide(table: Table, columns: ClassColumns, known: KnownClass) -> Iterator[_Answers]:
@@ -274,49 +254,47 @@ def _wide(table: Table, columns: ClassColumns, known: KnownClass) -> Iterator[_A
     if not columns.students or not columns.rows:
         refuse(faults)
     problem = [index for index, key in columns.keys.items() if key == PROBLEM]
-    first = columns.students[0] if columns.students else 0
-    by_student: dict[object, list[CsvRow]] = {}
+    first, *_ = [*columns.students, 0]
+    by_student = defaultdict[object, list[CellRow]](list)
     for row in columns.rows:
         name = known.student(joined(row, columns.students))
         if name or joined(row, [*columns.keys]):
-            group = (name, joined(row, problem)) if name else row.line
-            by_student.setdefault(group, []).append(row)
+            by_student[(name, joined(row, problem)) if name else row.line].append(row)
     for rows in by_student.values():
-        latest = _latest(rows, [*columns.others]) if len(rows) > 1 else 0
-        row = rows[-1 if latest is None else latest]
-        answers = _Answers(table, row.line)
+        latest = _latest(rows, [*columns.others]) if len(rows) > 1 else None
+        row = latest or rows[-1]
+        answers = _Answers(table, row)
         answers.faults += faults
         name = joined(row, columns.students)
-        answers.add("student", name, row.line, first)
+        answers.add("student", name, row, first)
         if latest is None and len({joined(one, [*columns.keys]) for one in rows}) > 1:
             more = [f"{len(rows) - MAX_HEADINGS} more"] if len(rows) > MAX_HEADINGS else []
             lines = all_of([*(str(one.line) for one in rows[:MAX_HEADINGS]), *more])
             said = visible(known.student(name))
             message = f"{said} has answers in lines {lines}, and no time tells the latest"
-            answers.refuse(row.line, first, message, "keep one of them")
+            answers.refuse(row, first, message, "keep one of them")
         for index, key in columns.keys.items():
             written = joined(row, [index]).removeprefix("'")
-            answers.add(key, "" if written == NO_RESPONSE else written, row.line, index)
+            answers.add(key, "" if written == NO_RESPONSE else written, row, index)
         if len(row.cells) > len(columns.heads):
             message = f"this row has {len(row.cells)} cells, the headings {len(columns.heads)}"
             hint = 'quote numbers with a comma: "0,14"'
-            answers.refuse(row.line, len(columns.heads), message, hint)
+            answers.refuse(row, len(columns.heads), message, hint)
         yield answers
 
 
-def _latest(rows: Sequence[CsvRow], columns: Sequence[int]) -> int | None:
-    """Return the index of the row that was sent last; None if no column tells the times.
+def _latest(rows: Sequence[CellRow], columns: Sequence[int]) -> CellRow | None:
+    """Return the row that was sent last; None if no column tells the times.
 
     Of several columns with times, the last is that at which a form was sent.
     """
+    from_last = rows[::-1]  # of rows sent at the same time, the lowest counts
     for column in reversed(columns):
-        latest = set()
-        for order in ((2, 1, 0), (2, 0, 1)):
-            moments = [_moment(joined(row, [column]), order) for row in rows]
-            if all(moments):
-                latest.add(max(range(len(rows)), key=lambda index: (moments[index], index)))
+        times = [joined(row, [column]) for row in from_last]
+        orders = [[_moment(time, order) for time in times] for order in ((2, 1, 0), (2, 0, 1))]
+        latest = {moments.index(max(moments)) for moments in orders if all(moments)}
         if len(latest) == 1:
-            return latest.pop()
+            return from_last[latest.pop()]
     return None
 
 
@@ -345,11 +323,11 @@ def _long(table: Table, meant: Sequence[str], known: KnownClass) -> Iterable[_An
     for row, cells in zip(rows, lines, strict=True):
         group = known.student(cells["student"]), cells[PROBLEM]
         if group not in submissions:
-            submissions[group] = _Answers(table, row.line)
+            submissions[group] = _Answers(table, row)
             for word in filter(cells.get, ("student", PROBLEM)):
-                submissions[group].add(word, cells[word], row.line, meant.index(word))
+                submissions[group].add(word, cells[word], row, meant.index(word))
         key = cells["step"]
-        refuse = partial(submissions[group].refuse, row.line)
+        refuse = partial(submissions[group].refuse, row)
         if not key:
             message = "this line does not tell of which step its number is"
             refuse(meant.index("step"), message, "write the step's name")
@@ -358,7 +336,7 @@ def _long(table: Table, meant: Sequence[str], known: KnownClass) -> Iterable[_An
             refuse(meant.index("row"), message, "write the row's number or label")
         else:
             value = cells["value"].removeprefix("'")
-            submissions[group].add(_cell_of(cells), value, row.line, meant.index("value"))
+            submissions[group].add(_cell_of(cells), value, row, meant.index("value"))
     return submissions.values()
 
 

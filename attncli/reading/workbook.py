@@ -1,4 +1,4 @@
-"""Workbooks of Excel: the texts of their cells. What they mean, `sheets` knows.
+"""The texts of the cells of a workbook of Excel; what they mean, `sheets` knows.
 
 Of a cell only the stored value is read. Nothing is calculated, and nothing outside is opened.
 """
@@ -8,16 +8,17 @@ from __future__ import annotations
 import io
 import math
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeAlias
 from zipfile import ZipFile
 
-from attncli.core.errors import InputError, Place, fail, not_installed
+from attncli.core.errors import InputError, fail, not_installed
 from attncli.core.formulas.cells import NEARLY_BLOCKED
 from attncli.core.numbers.grid import GROUPED
 from attncli.core.text.numbers import every_digit, fixed
 from attncli.core.text.strings import regex
-from attncli.reading.csv_blocks import WITH_COMMA, CsvRow, Table
+from attncli.reading.cells import CellRow, Table, trimmed
+from attncli.reading.csv_text import WITH_COMMA
 from attncli.reading.files import MAX_FILE, PACKED_BY, ZipBytes
 
 MAX_UNPACKED, MAX_PARTS = 32_000_000, 1000
@@ -53,8 +54,6 @@ DIGITS = regex(
 
 Position: TypeAlias = tuple[int, int]
 """The row and the column of a cell, from 1."""
-Rows: TypeAlias = list[tuple[Position, list[str]]]
-"""The texts of rows of cells, each with the position of its first cell."""
 Sheet: TypeAlias = tuple[str, Mapping[Position, str]]
 """The name of a sheet, and the texts of the cells that are not empty."""
 
@@ -85,16 +84,8 @@ def sheets_of(blocks: Iterable[bytes], as_shown: bool) -> list[Sheet]:
     # A damaged file can make zipfile, zlib, the XML parser and openpyxl raise nearly anything.
     except Exception:
         is_locked = data.startswith(b"\xd0\xcf\x11\xe0")
-        reason = (
-            "is locked by a password, or an old .xls" if is_locked else "is damaged, or is none"
-        )
-        raise fail(f"the workbook {reason}", hint=ANEW) from None
-
-
-def cell_name(at: Position) -> str:
-    from openpyxl.utils import get_column_letter
-
-    return f"{get_column_letter(at[1])}{at[0]}"
+        reason = "locked by a password, or an old .xls" if is_locked else "damaged, or is none"
+        raise fail(f"the workbook is {reason}", hint=ANEW) from None
 
 
 def _check(data: bytes) -> None:
@@ -140,7 +131,9 @@ def _text(cell: Any, as_shown: bool) -> str:
     value = cell.value
     if isinstance(value, int | float) and not isinstance(value, bool):
         return number_text(value, cell.number_format if as_shown else "General")
-    return " ".join(str(value).removesuffix(" 00:00:00").split())  # a date has no time
+    text = " ".join(str(value).removesuffix(" 00:00:00").split())  # a date has no time
+    is_decimal = WITH_COMMA.fullmatch(text) and not GROUPED.fullmatch(text)
+    return text.replace(",", ".") if is_decimal else text
 
 
 def number_text(value: float, code: str) -> str:
@@ -164,55 +157,19 @@ def number_text(value: float, code: str) -> str:
     return (every_digit(float(text)) if digits["more"] else text) + "%" * is_percent
 
 
-class WorkbookTable(Table):
-    """Rows of cells, which may be from several sheets."""
-
-    delimiter = "\t"
-
-    def __init__(self, name: str) -> None:
-        self.name, self.rows = name, []
-        self._starts: dict[int, tuple[str, Position]] = {}
-
-    def add(self, sheet: str, rows: Rows) -> None:
-        for start, cells in rows:
-            self._starts[len(self._starts) + 1] = sheet, start
-            if texts := without_end(cells):
-                self.rows.append(CsvRow(len(self._starts), list(map(_with_point, texts))))
-
-    def place(self, line: int, cell: int | None = None) -> Place:
-        if line not in self._starts:
-            return Place(self.name)
-        sheet, (row, column) = self._starts[line]
-        column += cell or 0
-        said = f"sheet {sheet}, cell {cell_name((row, column))}"
-        return Place(self.name, row, column, cell=said)
-
-
-def _with_point(text: str) -> str:
-    is_decimal = "," in text and WITH_COMMA.fullmatch(text) and not GROUPED.fullmatch(text)
-    return text.replace(",", ".") if is_decimal else text
-
-
-def without_end(cells: Sequence[str]) -> list[str]:
-    """Return cells without the empty ones at their end, but for one behind a label."""
-    end = max((n for n, cell in enumerate(cells, 1) if cell), default=0)
-    return list(cells[: max(end, 2) if end else 0])
-
-
-def class_table(sheet: Sheet, name: str) -> WorkbookTable:
+def class_table(sheet: Sheet, name: str) -> Table:
     """Return the rows of a sheet as those of the table of a class; none if most cells are empty."""
-    table = WorkbookTable(name)
-    table.add(sheet[0], rectangle(sheet[1], [*sheet[1]]))
-    return table
+    return Table(name, trimmed(rectangle(sheet, sheet[1])))
 
 
-def rectangle(cells: Mapping[Position, str], some: Sequence[Position]) -> Rows:
+def rectangle(sheet: Sheet, some: Collection[Position]) -> list[CellRow]:
     """Return the rows of the smallest rectangle around some cells; none if it is too empty."""
+    name, cells = sheet
     rows, columns = zip(*some, strict=True) if some else ((0,), (1,))
     top, bottom, left, right = min(rows), max(rows), min(columns), max(columns) + 1
     if (bottom - top + 1) * (right - left) > max(SMALL, MAX_EMPTY * len(some)):
         return []
     return [
-        ((row, left), [cells.get((row, column), "") for column in range(left, right)])
+        CellRow([cells.get((row, column), "") for column in range(left, right)], row, left, name)
         for row in range(top, bottom + 1)
     ]
