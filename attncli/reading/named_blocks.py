@@ -16,6 +16,8 @@ from attncli.reading.csv_text import CsvText
 from attncli.reading.document import MAX_PARTS, Document, Options, Raw, assign, error_at, twice
 
 NAME = regex(r"\A(.+?)((?:\[\d{1,6}\]){0,4})\Z", re.DOTALL)
+HEADING_NUMBER = regex(r"\A\d{1,2}[.)]\s+(?=\S)")
+"""The number of a heading, such as 2. Weights, which is no part of the name."""
 RESULTS = "steps"
 """A line with this word alone separates the results from the problem."""
 RESULT = f"{RESULTS}."
@@ -62,7 +64,7 @@ class NamedBlocks:
 
     def add_block(self, header: CellRow, rows: list[CellRow]) -> KeyPath:
         """Add a block with the name in a row, and return its key; its rows may still grow."""
-        word, numbers = NAME.findall(header.cells[0])[0]
+        word, numbers = NAME.findall(HEADING_NUMBER.sub("", header.cells[0]))[0]
         key = (self.above + word, *(int(n) - 1 for n in re.findall(r"\d+", numbers)))
         wholes = (self._rows.get(key[:count]) for count in range(1, len(key)))
         known = self._parts.get(key), *wholes, self._parts.get(self.above + word)

@@ -168,8 +168,8 @@ def _table(
         return Table(start, end, fault="this is no matrix of numbers") if is_matrix else None
     if not closing:
         fault = f"the {text[end - 1]} is not closed"
-        is_matrix = is_set or kind == "call" or not before or text[end : end + 1] == "["
-        return Table(start, end, fault=fault) if is_matrix else None
+        is_list = is_set or kind == "call" or not before or text[end : end + 1] == "["
+        return Table(start, end, fault=fault) if is_list else None
     if kind == "filled":
         times = re.compile(r"(?:\)*[ \t]*\*[ \t]*[\d.]+)?").match(text, closing)
         return Table(start, times.end() if times else closing)

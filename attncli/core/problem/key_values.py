@@ -241,7 +241,8 @@ def read_keys(named: Mapping[str, Any], copy: bool) -> tuple[dict[str, Any], dic
     faults: list[Fault] = []
     if "model_type" in named:
         message = "this is the config.json of a model, not a problem"
-        raise fail(message, "model_type", hint="attn count config.json counts its work and cache")
+        hint = "attn new --d-model 64 --heads 4 writes one of such sizes, which attn count counts"
+        raise fail(message, "model_type", hint=hint)
     for key, written in named.items():
         if key not in KEYS:
             unknown = Fault(f"unknown key {visible(key)}", (key,))
