@@ -13,6 +13,7 @@ from typing import BinaryIO, NamedTuple
 from attncli.core.errors import InputError, Place, located
 from attncli.core.text.strings import regex
 from attncli.reading import read, yaml_documents
+from attncli.reading.decoding import decoded
 from attncli.reading.document import Chunk, Document, Options, line_ends
 from attncli.reading.files import open_file
 
@@ -100,7 +101,7 @@ def _parts(source: str, stdin: BinaryIO | None) -> Iterator[str | bytes | InputE
         ):
             start, rest = read.begun(file, suffix)
             data, copy = tee(chain([start], rest))
-            texts = read.decoded(data, place.file) if read.may_be_cut(start, suffix) else iter(())
+            texts = decoded(data, place.file) if read.may_be_cut(start, suffix) else iter(())
             parts, is_cut = read.cut_text(texts, suffix)
             if is_cut:
                 del copy  # which would keep what was read

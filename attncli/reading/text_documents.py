@@ -29,7 +29,17 @@ from attncli.reading.document import (
     error_at,
     twice,
 )
-from attncli.reading.texts import LABELLED_ROW, NAME, PROMPT, ROW, Block, Table, blocks_in, cleaned
+from attncli.reading.texts import (
+    FILLED,
+    LABELLED_ROW,
+    NAME,
+    PROMPT,
+    ROW,
+    Block,
+    Table,
+    blocks_in,
+    cleaned,
+)
 
 SETTING = regex(
     r"^[ \t]*(?:(?:const|let|var)[ \t]+|\$)?(?P<key>[^\W\d][\w^{}.]*)[ \t]*"
@@ -63,7 +73,7 @@ CODE = regex(
     r"[ \t]*(?:import|from|library|using|print|disp|clear|clc|close|#|%|//|\\|\w+ *= *[\[({]?$)"
 )
 """The beginning of a line without numbers that is passed over in silence."""
-FILLED_CALL = regex(r"(?:[\d.]+\s*\*\s*)?(?:\w+\.)*(?:eye|identity|zeros|ones|tri[lu])\(")
+FILLED_CALL = regex(rf"(?:[\d.]+\s*\*\s*)?{FILLED}")
 NO_CONTENT = regex(r"(?:^|(?<=[\s;]))(?:#(?!\S)|//|%[ \t]*(?=[^\W\d]))[^\n|]*", re.MULTILINE)
 """Comments between the rows of a matrix."""
 QUOTED = regex(r"(?:c?[\[({]\s*)?([\"'])")
