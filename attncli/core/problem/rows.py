@@ -11,6 +11,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import Fault, InputError, KeyPath, fail
 from attncli.core.numbers.matrices import as_raw, labelled_texts
 from attncli.core.numbers.written import shape_words
+from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS
 from attncli.core.text.strings import count_in, count_of, regex, visible
 
@@ -89,7 +90,7 @@ def with_rows(named: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, list[
 def _rows_by_key(named: Mapping[str, Any], keys: Collection[str]) -> Iterator[tuple[str, Rows]]:
     """Yield each key of which there are rows by themselves, and these; `keys` are of the kind."""
     of_letter = dict[str, Rows]()
-    for word in named:
+    for word in [word for word in named if word not in KEYS]:
         letter, _, number = row_name(word if word != "s" else "s_1").partition("_")
         if letter and f"{letter}_0" not in keys:
             of_letter.setdefault(letter, {})[number] = (word,)
