@@ -66,48 +66,6 @@ def test_a_form_is_the_answers_that_were_meant(row: dict[str, Any], tmp_path: Pa
 Rows = list[list[str]]
 
 
-INLINE = {
-    "list": ("[§]", ", ", ", ", "[", "]"),
-    "array": ("np.array([§])", ", ", ", ", "[", "]"),
-    "array over lines": ("np.array([§], dtype=float)", ", ", ",\n      ", "[", "]"),
-    "tensor": ("torch.tensor([§])", ", ", ",\n        ", "[", "]"),
-    "constant": ("tf.constant([§], dtype=tf.float32)", ", ", ", ", "[", "]"),
-    "parameter": ("nn.Parameter(torch.tensor([§]))", ", ", ", ", "[", "]"),
-    "printed": ("[§]", " ", "\n ", "[", "]"),
-    "matlab": ("[§];", " ", "; ", "", ""),
-    "julia": ("9×9 Matrix{Float64}:\n§", "  ", "\n", " ", ""),
-    "r": ("rbind(§)", ", ", ", ", "c(", ")"),
-    "typst": ("mat(§)", ", ", "; ", "", ""),
-    "latex": ("\\begin{bmatrix} § \\end{bmatrix}", " & ", " \\\\ ", "", ""),
-    "array of latex": (
-        "\\left( \\begin{array}{ccc}\n§\n\\end{array} \\right)",
-        *(" & ", " \\\\\n", "", ""),
-    ),
-}
-BELOW = {
-    "rows": ("§", " ", "\n", "", ""),
-    "commas": ("§", ", ", "\n", "", ""),
-    "tabs": ("§", "\t", "\n", "", ""),
-    "brackets": ("§", " ", "\n", "[", "]"),
-    "markdown": ("§", " | ", "\n", "| ", " |"),
-    "brackets around": ("[§]", " ", "\n ", "[", "]"),
-}
-"""What is around a matrix, between its numbers and its rows, before and after each row."""
-BEFORE_INLINE = ["{0} = ", "{0}: ", "$ \\mathbf{{{0}}} = ", "{0} <- ", ">>> {0} = ", "{1} {0} = "]
-BEFORE_BELOW = [
-    "{0}\n",
-    "{0}:\n",
-    "## {0}\n\n",
-    "**{0}**\n\n",
-    "{1} ({0}) matrix:\n",
-    "Matrix {0} =\n",
-]
-BETWEEN = [
-    "\n\n",
-    "\n\nHere is the next one.\n\n",
-    "\n# and then\n",
-    "\n\nNow the other, with care:\n\n",
-]
 NUMBERS = st.sampled_from(["0", "1", "-2", "0.5", "-0.25", "3.", "12.75", "1e3", "2.5e-02"])
 WORDS = {"Q": "Query", "K": "Key", "V": "Value"}
 
@@ -120,12 +78,13 @@ def made_texts(draw: st.DrawFn) -> tuple[str, dict[str, Rows]]:
     meant = {name: draw(st.lists(row, min_size=height, max_size=height)) for name in WORDS}
     text = ""
     for name, rows in meant.items():
-        forms, heads = draw(st.sampled_from([(INLINE, BEFORE_INLINE), (BELOW, BEFORE_BELOW)]))
+        where = draw(st.sampled_from(["inline", "below"]))
+        forms, heads = (table("forms_people_have", key) for key in (where, f"before_{where}"))
         around, sign, end, first, last = forms[draw(st.sampled_from([*forms]))]
         matrix = end.join(f"{first}{sign.join(row)}{last}" for row in rows)
         text += draw(st.sampled_from(heads)).format(name, WORDS[name])
         text += around.replace("§", matrix)
-        text += draw(st.sampled_from(BETWEEN))
+        text += draw(st.sampled_from(table("forms_people_have", "between")))
     return text, meant
 
 
