@@ -42,7 +42,7 @@ LABELLED_ROW = (
     rf"^[ \t]*{LABEL}(?:(?: {LABEL}){{0,2}}[ \t]*:[ \t]*(?:{ENTRIES}|{ONE_LIST})"
     rf"|[ \t]+(?:{ENTRY}(?:[ \t,;]+{ENTRY})++|{ONE_LIST})){LINE_END}"
 )
-FILLED = r"(?:\w+\.)*(?:eye|identity|zeros|ones|tri[lu])[ \t]*\("
+FILLED = r"(?:\w+\.)*(?:eye|identity|diag|zeros|ones|tri[lu])[ \t]*\("
 PLAIN = (
     r"(?P<tex>\\(?:begin|end)\s*\{(?P<kind>[a-zA-Z]*(?:matrix|array|tabular))\*?\})"
     r"|(?P<bars>(?:^[ \t]*\|[^\n]*\|[ \t\r]*(?:\n|\Z))+)"

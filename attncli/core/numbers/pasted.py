@@ -47,7 +47,7 @@ NOT_WHOLE = r"[^\s,\[\]]*(?:\.\d*[1-9]|[eE]-|/)[^\s,\[\]]*"
 FACTORS = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)"
 FILLED = regex(
     rf"\s*+(?:(?P<factor>{FACTORS})\s*\*\s*)?(?P<module>(?:np|numpy|torch|jnp)\.)?"
-    r"(?:(?P<half>tri[lu])\(\s*(?:\w+\.)?)?(?:(?P<unit>eye|identity)|(?P<zero>zeros)|ones)"
+    r"(?:(?P<half>tri[lu])\(\s*(?:\w+\.)?)?(?:(?P<unit>eye|identity|diag)|(?P<zero>zeros)|ones)"
     r"\(\s*+(?:[(\[]\s*+)?(?P<first>\d{1,3})(?:\s*+,\s*+(?P<second>\d{1,3}))?[\s,]*+"
     rf"(?:[)\]]\s*+)?\)(?(half)\s*\))(?:\s*\*\s*(?P<times>{FACTORS}))?[\s;]*+"
 )
