@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
+from os.path import commonprefix
 
 from attncli.core.errors import InputError, KeyPath, Place
 from attncli.core.numbers.forms import ArrayForm
@@ -30,6 +31,7 @@ from attncli.reading.document import (
     twice,
 )
 from attncli.reading.texts import (
+    BEFORE_NAME,
     FILLED,
     LABELLED_ROW,
     NAME,
@@ -49,11 +51,16 @@ SETTING = regex(
 """A line that sets a key."""
 TWO_NUMBERS = r"[-+.\d][\d.eE+-]*(?:[ \t]*,)?[ \t]+[-+.\d]"
 PRINTED = r"\[(?:\s*\[)?\s*[-+.\d][^\s,]*[ \t]+[-+.\d]|(?:\w+\.)*(?:array|[tT]ensor)\("
+CODE_LINE = (
+    r"(?:import|from|using)[ \t]+[\w.]+(?:[ \t]+(?:as|import)[ \t]+[\w., *]+)?[ \t;]*"
+    r"|(?:print|disp|display|library)\([^\n]*\)[ \t;]*|(?:clear|clc|close)(?:[ \t]+all)?[ \t;]*"
+)
+"""A line of a program without numbers of a matrix."""
 SIGNS = regex(
     rf"^(?:{PROMPT}[ \t]+)?(?:[$\\\[]+[ \t]*)?(?:{NAME}|[^\W\d][\w ()]*)[ \t]*(?:<-|:?=)(?!=)"
     rf"|^(?:{PROMPT}[ \t]+|##+[ \t]+){NAME}[ \t]*$"
-    rf"|^(?:{PROMPT}[ \t]+)?(?:import|from|library|using|print|disp|clear|clc|close)\b[^\n=]*$"
-    rf"|^[^\W\d](?:[^\n:\t]*\n|\w*[ \t(][^\n:]*:[ \t]*\n)[ \t]*{TWO_NUMBERS}"
+    rf"|^(?:{PROMPT}[ \t]+)?(?:{CODE_LINE})$"
+    rf"|^[^\W\d](?:[^\n:\t|>]*\n|\w*[ \t(][^\n:]*:[ \t]*\n)[ \t]*{TWO_NUMBERS}"
     rf"|^[^\W\d][^\n:]*(?::[ \t]*\n?|\n)[ \t]*(?:{PRINTED}|\{{\{{[-\d])"
     r"|^(?:\\[a-zA-Z\[]|\$|\||\*\*)"
     r"|^(?:\{|OrderedDict\(\[\()['\"]\w+['\"][:,][ \t]*(?:\w+\.)*(?:array|tensor)\(",
@@ -69,13 +76,17 @@ VARIABLES = regex(
 )
 """A line of a program that sets whole numbers: n, d = 3, 2."""
 SIZE = regex(r"(?<=[(,\s])[^\W\d]\w*(?=[\s,)])")
-CODE = regex(
-    r"[ \t]*(?:import|from|library|using|print|disp|clear|clc|close|#|%|//|\\|\w+ *= *[\[({]?$)"
-)
+CODE = regex(rf"[ \t]*(?:(?:{CODE_LINE})$|#|%|//|\\(?!\w+ [\d-])|\w+ *= *[\[({{]?$)")
 """The beginning of a line without numbers that is passed over in silence."""
+CELL_NAME = regex(r"_?[({](\d+), ?(\d+)[)}]\Z")
+"""The places of a cell as courses write them: a_{1,2} and weights(1, 2)."""
 FILLED_CALL = regex(rf"(?:[\d.]+\s*\*\s*)?{FILLED}")
 NO_CONTENT = regex(r"(?:^|(?<=[\s;]))(?:#(?!\S)|//|%[ \t]*(?=[^\W\d]))[^\n|]*", re.MULTILINE)
 """Comments between the rows of a matrix."""
+BESIDE = regex(
+    r"(?<=[^\w\s\])])[ \t]+(?:and[ \t]+)?(?P<key>[^\W\d][\w.]*)[ \t]*[=:][ \t]*(?P<value>[\w./()+-]+)"
+)
+"""An option behind a matrix, on the same line."""
 QUOTED = regex(r"(?:c?[\[({]\s*)?([\"'])")
 """The beginning of a word between quotes, or of a list of such words."""
 FENCE_LINE = regex(r"^(?:```|~~~).*$", re.MULTILINE)
@@ -176,7 +187,11 @@ class _Reader:
                 self.read += [line.span()] * any(map(self._is_used, names))
         masked = self._without_settings()
         self.known = is_step if are_answers else is_key
-        self.blocks = blocks_in(masked, self.known)
+        self.blocks = [
+            one
+            for one in blocks_in(masked, self.known)
+            if self.known(one.name) or not one.table.is_flat or self._is_answer(one.name)
+        ]
         named = [one for one in self.blocks if self.known(one.name)]
         is_bare = len(self.blocks) == 1 and self._is_bare(self.blocks[0])
         is_set = any(line["sign"] and is_key(line["key"]) for line in SETTING.finditer(masked))
@@ -234,23 +249,41 @@ class _Reader:
         if not self.are_answers:
             for line in SETTING.finditer(_blank(self.masked, self.read)):
                 self._take_unread(line)
+            self._take_beside()
             self._leave_out_results()
+        self.kept.sort()
         ends = [0, *(end for part in self.kept for end in part), len(self.text)]
         others = zip(ends[::2], ends[1::2], strict=True)
         rest = _blank(self.chunk.text, others)
         return TextDocument(self.chunk, self.values, self.offsets, rest, self._unread_lines())
 
+    def _is_answer(self, name: str) -> bool:
+        """Return True for what is said to be unread in answers; sizes are not."""
+        return self.are_answers and not hint_for(name).startswith("leave it out")
+
     def _take(self, block: Block) -> None:
-        name, table = plain_name(block.name), block.table
+        for name in (block.names if not self.are_answers else ()) or (block.name,):
+            self._take_as(CELL_NAME.sub(r"[\1, \2]", plain_name(name)), block)
+
+    def _take_as(self, name: str, block: Block) -> None:
+        table = block.table
         value = _value(self.text[table.start : table.end])
         if FILLED_CALL.match(value):
             value = SIZE.sub(lambda word: self.sizes.get(word[0], word[0]), value)
         if table.fault:
             raise self._error(name, table)
+        if (
+            value[:1] == "|"
+            and len(heads := [*filter(self._is_head, value.split("\n")[0].split("|"))]) > 1
+        ):
+            message = f"the columns{' and'.join(heads)} are matrices of their own"
+            hint = "write each under its name"
+            raise error_at(self.chunk.place_at(table.start), message.rstrip(), hint)
         if not self.known(name):
             if self.are_answers:
                 at = self.chunk.place_at(table.start)
-                name = name or f"line {at.line}, column {at.column}"
+                if not name or "[" in name:
+                    name = f"line {at.line}, column {at.column}"
             elif len(self.blocks) == 1 and not name:
                 name = "X"
             elif is_step(name):
@@ -265,7 +298,15 @@ class _Reader:
             raise error_at(self.chunk.place_at(block.at), twice(name, first), "keep one of them")
         self.values[name] = before
         self.offsets.setdefault(name, (block.at, table.start))
-        self.read.append((block.at, table.end))
+        end = self.text.find("\n", block.at)
+        self.read += [
+            (block.at, min(end, table.end) if end >= 0 else table.end),
+            (table.start, table.end),
+        ]
+
+    def _is_head(self, cell: str) -> bool:
+        word = cell.strip(" *`$")
+        return (bool(word) and word.upper() in "QKV") or (len(word) > 2 and self.known(word))
 
     def _error(self, name: str, table: Table) -> InputError:
         """Return why a matrix cannot be read, with what is known of the code behind it."""
@@ -286,6 +327,21 @@ class _Reader:
                 self.read.append(self._set(line))
         elif self._may_be_meant(key, value, bool(line["sign"])):
             self.read.append(self._set(line))
+
+    def _take_beside(self) -> None:
+        """Take the options that are written on the lines of matrices."""
+        for one in BESIDE.finditer(_blank(self.masked, self.read)):
+            key, value = one["key"], one["value"]
+            head = key_of(key.partition(".")[0])
+            if (head in KEYS and not is_key(head)) or self._may_be_meant(key, value, is_set=True):
+                self.values[key] = value
+                self.offsets[key] = one.start("key"), one.start("value")
+                self.read.append(one.span())
+            elif head in KEYS and not row_name(key):
+                place = self.chunk.place_at(one.start("key"))
+                raise error_at(
+                    place, f"{key} has no numbers here", f"write such as {key} = [1 0; 0 1]"
+                )
 
     def _may_be_meant(self, key: str, value: str, is_set: bool) -> bool:
         """Return True for the key of another program, or a misspelt one, with a plain value."""
@@ -310,16 +366,20 @@ class _Reader:
                 self.read = [part for part in self.read if part[0] != at]
 
     def _unread_lines(self) -> list[int]:
-        lines, at, unread = self.masked.split("\n"), 0, list[int]()
-        parts = sorted(self.read)
-        for number, line in enumerate(lines):
-            while parts and parts[0][1] <= at:
-                parts.pop(0)
-            is_read = bool(parts) and parts[0][0] <= at + len(line)
-            if not is_read and re.search(r"\w", line) and not CODE.match(line):
-                unread.append(self.chunk.line_number(number))
-            at += len(line) + 1
-        return sorted({*unread})
+        """Return the numbers of the lines of which words, or what is set, are not read."""
+        unread = list[int]()
+        lines, rest = (one.split("\n") for one in (self.masked, _blank(self.masked, self.read)))
+        for number, (line, left) in enumerate(zip(lines, rest, strict=True), self.chunk.before + 1):
+            is_unread = re.search(r"\w", left) is not None
+            if left != line:  # beside a matrix, words before it are prose
+                behind = commonprefix([left[::-1], line[::-1]])[::-1]
+                words = re.findall(r"[^\W\d_]{3,}", behind)
+                is_unread = "=" in left or any(
+                    word.casefold() not in BEFORE_NAME and not self.known(word) for word in words
+                )
+            if is_unread and not CODE.match(line):
+                unread.append(number)
+        return unread
 
 
 def _blank(text: str, spans: Iterable[tuple[int, int]]) -> str:

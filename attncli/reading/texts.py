@@ -20,15 +20,17 @@ from attncli.core.text.strings import regex, visible
 Known: TypeAlias = Callable[[str], bool]
 """Whether a word is the name of a matrix of a problem, or of a step."""
 
-PROMPT = r"(?:>{1,3}|In \[\d+\]:|Out\[\d+\]:|octave:\d+>|julia>)(?=\s)"
+PROMPT = r"(?:>{1,3}|In ?\[\d+\]:=?|Out\[\d+\] ?[:=]|octave:\d+>|julia>)(?=\s)"
 NOISE = regex(
     rf"^{PROMPT}|^(?:\.\.\.|\+)(?=[ \t])|^[ \t]*(?:```|~~~)[^\n]*"
     r"|(?<=[^\s#])[ \t]+(?:#(?!\S)|//)[^\n|]*|(?:^|(?<=[\s;]))%[ \t]*(?=[^\W\d])[^\n|]*"
+    r"|^[ \t]*(?:%[^\n]*|//[^\n]*|#(?!#)[^\n=]*(?:=|<-)[^\n]*[\[(][^\n]*)|<!--(?! answer)[^\n]*?-->|/\*[^\n]*?\*/"
+    r"|^[ \t]*[-*•‣◦][ \t]+(?=[^\W\d]|[*$`\\])"
     r"|<tf\.Tensor: shape=\([\d, ]*\), dtype=\w+, numpy=|Parameter containing:"
     r"|\b\d++(?:×\d++)*+(?:-element)? ?[A-Z]\w*+\{[^\n:]{1,40}\}:",
     re.MULTILINE,
 )
-"""Prompts, comments, Markdown's fences, and types that libraries print before a matrix."""
+"""Prompts, comments, bullets, Markdown's fences, and types that libraries print before a matrix."""
 
 WORD_FOR_NUMBER = r"[iI]nf(?:inity)?|∞|oo|[nN]a[nN]|e\^[^\s,;]+|√[\d.]+|(?:sqrt|exp)\([^()\n]*\)"
 ENTRY = rf"(?:{CELL}|[-+−]?(?:{WORD_FOR_NUMBER})|n/a|idk|[-–—]|=[^\s,;=]+)"
@@ -37,7 +39,7 @@ ENTRIES = rf"{ENTRY}(?:[ \t,;]+{ENTRY})*+"
 ONE_LIST = rf"(?:\[[ \t]*{ENTRIES}[ \t,;]*\]|\([ \t]*{ENTRIES}[ \t,]*\))"
 LABEL = r"[^\W\d_][^\s:|=\[\](){},;\\]*"
 LINE_END = r"[ \t\r,;]*(?:\n|\Z)"
-ROW = rf"^[ \t]*(?:{ENTRIES}|{ONE_LIST}){LINE_END}"
+ROW = rf"^[ \t]*(?:\(?\d{{1,3}}\)[ \t]+)?(?:{ENTRIES}|{ONE_LIST}){LINE_END}"
 LABELLED_ROW = (
     rf"^[ \t]*{LABEL}(?:(?: {LABEL}){{0,2}}[ \t]*:[ \t]*(?:{ENTRIES}|{ONE_LIST})"
     rf"|[ \t]+(?:{ENTRY}(?:[ \t,;]+{ENTRY})++|{ONE_LIST})){LINE_END}"
@@ -45,15 +47,16 @@ LABELLED_ROW = (
 FILLED = r"(?:\w+\.)*(?:eye|identity|diag|zeros|ones|tri[lu])[ \t]*\("
 PLAIN = (
     r"(?P<tex>\\(?:begin|end)\s*\{(?P<kind>[a-zA-Z]*(?:matrix|array|tabular))\*?\})"
-    r"|(?P<bars>(?:^[ \t]*\|[^\n]*\|[ \t\r]*(?:\n|\Z))+)"
-    r"|(?P<console>^[ \t]*\[,1\][^\n]*\n(?:[ \t]*[^\s=]+[ \t]+[-\d.][^\n]*(?:\n|\Z))+)"
+    r"|(?P<bars>(?:^|(?<=[=:]))[ \t]*\|[^\n]*\|[ \t\r]*(?:\n|\Z)(?:^[ \t]*\|[^\n]*\|[ \t\r]*(?:\n|\Z))*)"
+    r"|(?P<console>^[ \t]*\[,1\][^\n]*\n(?:[ \t]*[^\s=()]+[ \t]+[-\d.][^\n]*(?:\n|\Z))+)"
+    r"|(?P<drawn>(?:^[^\n]*[⎡⎢⎣⎛⎜⎝][^\n]*(?:\n|\Z)|^[ \t]*[┌│└][^\n]*(?:\n|\Z))+)"
     r"|(?P<rows>(?:^[ \t]*1\.0+e[-+]\d{2,3}[ \t]*\*[ \t\r]*\n\s*)?"
     rf"(?:{ROW}(?:[ \t\r]*\n(?={ROW}))?){{2,}}"
     rf"|^[ \t]*{ENTRY}(?:[ \t,;]+{ENTRY})+{LINE_END})"
     rf"|(?P<filled>(?<![\w.])(?:[\d.]++[ \t]*\*[ \t]*)?{FILLED})"
     rf"|(?P<call>(?<![\w.])(?:{MAKER}|(?:matrix|[rc]bind|c|mat)[ \t]*\())"
-    r"|(?P<list>(?<![\w\])}'\"\\])\[|(?<=left)[ \t]*\[|\{(?=\s*\{)|(?<=[=:])[ \t]*\()"
-    rf"|(?P<flat>(?<=[=:])[ \t]*{ENTRIES}(?=[.,;]?[ \t\r]*$|[,;][ \t]+\S+[ \t]*=))"
+    r"|(?P<list>(?<![\w\])}'\"\\])\[|(?<=left)[ \t]*\[|\{(?=\s*\{)|(?<=[=:≈→])[ \t]*\()"
+    rf"|(?P<flat>(?<=[=:≈→])[ \t]*{ENTRIES}(?=[.,;]?[ \t\r]*$|[,;]?[ \t]+(?:and[ \t]+)?\S+[ \t]*=))"
 )
 TABLE = regex(rf"(?P<labelled>(?:{LABELLED_ROW}){{2,}})|{PLAIN}", re.MULTILINE)
 UNLABELLED = regex(PLAIN, re.MULTILINE)
@@ -62,13 +65,19 @@ UNLABELLED = regex(PLAIN, re.MULTILINE)
 LaTeX, a table of Markdown, what R prints, rows of numbers, calls that make a matrix, lists in
 brackets, and numbers after a name.
 """
+PAGE_NUMBER = regex(r"\d[ \t,;]+[-+.\d][^\n]*\n([ \t]*\d{1,3}[ \t\r]*(?:\n|\Z))\Z")
+"""A line of one whole number below a row of several, as between the pages of a PDF."""
 DENSE_ROWS = regex(rf"(?:{ROW}){{2,}}", re.MULTILINE)
 TEX_EDGE = regex(r"\\(?:begin|(?P<end>end))\s*\{[a-zA-Z]*(?:matrix|array|tabular)\*?\}")
 NUMERIC = regex(rf"(?:[\[({{\s]|[\w.]{{1,40}}\(){{0,40}}{ENTRY}(?=[\s,;\])}}&])")
 """The beginning of a list, up to its first number."""
 NO_WORDS = regex(r"[\[\](){}\s]*[-+.\d]")
 """The beginning of a list whose brackets do not match, up to its first number."""
-HEADS = regex(r"[ \t]*([^\W\d][^\s\d:=|]*(?:[ \t]+[^\W\d][^\s\d:=|]*)+)[ \t\r]*\n")
+HEADS = regex(r"[ \t]*([^\W\d][^\s:=|]*(?:[ \t]+[^\W\d][^\s:=|]*)+)[ \t\r]*\n")
+NEAR_ROW = regex(rf"[ \t]*(?:[^\W\d]\S*[ \t:|]+)?{ENTRY}[ \t,;]+{ENTRY}(?![\w.%])[^\n=:]*")
+"""A line that may be meant as a row of numbers, beside rows that are."""
+LIST_BESIDE = regex(rf"[ \t]*,[ \t]*[\[(]|[ \t\r]*\n[ \t]*{ONE_LIST}[ \t\r]*$", re.MULTILINE)
+"""What shows behind a list that it is only the first row."""
 
 
 class Table(Record):
@@ -81,11 +90,15 @@ class Table(Record):
 
 
 class Block(Record):
-    """A table with its name, or "", and the offset of the name or else of the table."""
+    """A table with its name, or "", and the offset of the name or else of the table.
+
+    `names` are all names in a heading such as W_q = W_k =.
+    """
 
     name: str
     at: int
     table: Table
+    names: tuple[str, ...] = ()
 
 
 def cleaned(text: str) -> str:
@@ -109,11 +122,22 @@ def tables_in(text: str, known: Known) -> list[Table]:
         table = _table(text, found, kind, brackets)
         if table and kind in ("labelled", "rows"):
             table = replace(table, start=_with_heads(text, after, table, known))
+        if table and (torn := _torn_row(text, after, table, kind)):
+            table = replace(table, fault=f"{visible(torn)} is no row of numbers")
         tables += [table] if table else []
         if table and table.fault:
             return tables
         at = table.end if table else start + 1
     return tables
+
+
+def _torn_row(text: str, after: int, table: Table, kind: str) -> str:
+    """Return a line beside rows of numbers that may be one of them; "" for none."""
+    if kind not in ("rows", "labelled"):
+        return ""
+    above = text[after : table.start].removesuffix("\n").rpartition("\n")[2]
+    below = text[table.end :].partition("\n")[0] if text[: table.end].endswith("\n") else ""
+    return next((line.strip() for line in (above, below) if NEAR_ROW.fullmatch(line)), "")
 
 
 def _next_table(text: str, at: int, unlabelled: int) -> re.Match[str] | None:
@@ -156,13 +180,18 @@ def _table(
     line = text[text.rfind("\n", 0, start) + 1 : start]
     if kind == "rows" and (dense := DENSE_ROWS.match(text, start)):
         end = dense.end()  # an empty line ends them, unless there is one after each row
+    if kind == "rows" and (page := PAGE_NUMBER.search(text, start, end)):
+        end = page.start(1)
+    if kind == "drawn" and "=" in found[0]:
+        return Table(start, end, fault="write the name above the matrix, and each matrix by itself")
     if kind not in ("filled", "call", "list"):
-        in_call = kind == "flat" and line.count("(") > line.count(")")
+        near = line[-MAX_BETWEEN:]
+        in_call = kind == "flat" and near.count("(") > near.count(")")
         return None if in_call else Table(start, end, is_flat=kind == "flat")
     start += len(found[0]) - len(found[0].lstrip())
     closing, in_call = brackets[end - 1]
     before = line.rstrip()
-    is_set = before.endswith(("=", ":", "<-", "left"))
+    is_set = before.endswith(("=", ":", "<-", "≈", "→", "left"))
     if kind != "filled" and not NUMERIC.match(text, end - 1):
         is_matrix = kind == "call" and is_set and NO_WORDS.match(text, end)
         return Table(start, end, fault="this is no matrix of numbers") if is_matrix else None
@@ -177,7 +206,9 @@ def _table(
     is_nested = kind == "call" or "[" in inside or "{" in inside or ";" in inside
     is_alone = not before and not text[closing:].partition("\n")[0].strip(" \t\r,;.")
     if is_nested or is_alone or (is_set and not in_call):
-        return Table(start, closing, is_flat=not is_nested)
+        is_row = not is_nested and is_set and LIST_BESIDE.match(text, closing)
+        fault = "another row is beside this one; write [[1, 0], [0, 1]]" if is_row else ""
+        return Table(start, closing, not is_nested, fault)
     return None
 
 
@@ -207,6 +238,8 @@ TEX_WORDS = (
     ),
     (r"\\sqrt\s*\{([^{}]*)\}", r"√\1"),
     (r"\\alpha\b", "α"),
+    (r"\\approx\b", "≈"),
+    (r"\\(?:rightarrow|Rightarrow|to)\b", "→"),
     (r"(?:\^|\b)\{?\\(?:top|intercal)\}?|⊤", "^T"),
     (r"\\(?:cdot|times|quad|qquad|left|right|item|[;,!:\[\]() ])|\\\\|[$&]", " "),
     (r"\\[a-zA-Z]+\*?\s*\{([^{}]*)\}", r"\1"),
@@ -215,18 +248,21 @@ TEX_WORDS = (
 """LaTeX around and in a name, with what is left of it."""
 QUOTED = regex(r"(?:.*[^\w\s])?[ \t]*(['\"])([\w.^]+)\1\s*[:,]\s*")
 """The key of a matrix in a mapping of Python, behind what is before it."""
-NAME = r"(?:\\\w+(?:\{\w+\}| (?=\w))|[^\W\d])[\w.^{}]*(?:\[[^\]\n]{1,20}\])*"
-NEXT_STATEMENT = regex(rf"[,;]\s+(?={NAME}\s*(?::?=|<-)(?!=))")
-IS_SET = r"(?<![<>!=])(?::?=)(?!=)|<-"
+PLACES = r"(?:\[[^\]\n]{1,20}\])*(?:_?[{(]\d+, ?\d+[)}])?"
+NAME = rf"(?:\\\w+(?:\{{\w+\}}| (?=\w))|[^\W\d])[\w.^{{}}]*{PLACES}"
+IS_SET = r"(?<![<>!=])(?::?=)(?!=)|<-|≈|→"
+NEXT_STATEMENT = regex(rf"(?:[,;]\s+|\s+and\s+)(?={NAME}\s*(?:{IS_SET}))")
 OPENERS = regex(r"(?:\\left\s*[\[({|.\\]*|[\w.]+\(|[\s$&({\[<])+\Z")
 """The start of what encloses a matrix, at the end of the text before it."""
 AROUND = regex(r"\W*|\s*\\(?:begin|end|left|centering|hline|label)\b.*")
 """A line between a name and its matrix that is neither."""
-BEFORE = """a an and const final for get given here in input let matrix my now of our resulting so
-table the then var we where with your"""
+BEFORE = """a an and assume const final for gegeben get given have here in input let matrix my now of
+our resulting seien sei so suppose table take the then und var we where with wir your"""
 AFTER = "are as be below by equals follows is matrices matrix table tensor values vector vectors"
 BEFORE_NAME, AFTER_NAME = frozenset(BEFORE.split()), frozenset(AFTER.split())
 """Words before and after a name in a sentence."""
+MAX_LINES_ABOVE = 5
+"""Maximum number of lines between a name and its matrix."""
 MAX_ABOVE = 2000
 """Maximum number of characters between a name and its matrix."""
 MAX_BETWEEN = 200
@@ -267,59 +303,87 @@ def name_in(heading: str, known: Known) -> str:
     return first or undecorated(parts[0]).strip("[(&>,;. ")
 
 
+def names_in(heading: str, known: Known) -> tuple[str, ...]:
+    """Return the names of a heading that are set to the same matrix, as in W_q = W_k = …."""
+    parts = re.split(rf"{IS_SET}|\s+(?:and|und)\s+", NEXT_STATEMENT.split(plain_words(heading))[-1])
+    names = [part.strip("[(&>,;. *`") for part in parts if part.strip()]
+    return tuple(names) if len(names) > 1 and all(map(known, names)) else ()
+
+
 def _name_in_words(text: str, known: Known, is_set: bool) -> str:
     """Return the name in the words of a heading; "" if none is known."""
     whole = undecorated(text).strip("[(&>,;. ")
-    words = re.sub(r"\s\(([^()]*)\)|[:*`]", r" \1 ", whole or text).split()
+    words = re.sub(r"\s\(([^()]*)\)|[:*`“”„]", r" \1 ", whole or text).split()
     count = len(words)
     while words and words[-1].casefold() in AFTER_NAME:
         words.pop()
-    is_sentence = is_set or len(words) < count or text.rstrip().endswith(":")
+    is_sentence = is_set or len(words) < count
     while words and words[0].casefold() in BEFORE_NAME:
         words.pop(0)
+    if "of" in words[1:]:  # the softmax of the scores
+        words = words[: words.index("of", 1)]
     runs = [words]
     if len(words) > 1:  # a letter beside a word is its symbol
         ends = (words[:-1], words[-1]), (words[1:], words[0])
-        without = [rest for rest, letter in ends if letter.isalpha() and len(letter) < 3]
+        without = [rest for rest, letter in ends if _is_symbol(letter, rest)]
         inside = range(1, len(words)) if is_sentence else ()
         runs = [*without, *(rest[at:] for rest in without[:1] for at in inside), words]
         runs += [words[at:] for at in inside]
     names = [" ".join(run) for run in runs if run]
-    known_names = [
+    words_known = [
         one for one in names if known(one) and (len(one) > 2 or len(words) < 2 or one[-1].isdigit())
     ]
-    return known_names[0] if known_names else whole if known(whole) else ""
+    is_product = len(words) > 1 and known(words[-2])
+    last = names[-1] if is_set and words and known(names[-1]) and not is_product else ""
+    return words_known[0] if words_known else whole if known(whole) else last
 
 
-def _heading(before: str, known: Known) -> tuple[str, int]:
-    """Return the name before a table, and its offset: on its line, or on the nearest line above."""
+def _is_symbol(letter: str, words: list[str]) -> bool:
+    """Return True for a letter beside a word that may be its symbol; weights V is a product."""
+    is_input = letter.upper() in "QKVX" and not words[-1].casefold().startswith(letter.casefold())
+    return letter.isalpha() and len(letter) < 3 and not is_input
+
+
+def _heading(before: str, known: Known, is_flat: bool) -> tuple[str, int, str]:
+    """Return the name before a table, its offset, and its line, that of the table or one above."""
     *above, line = before.split("\n")
     head = OPENERS.sub("", line[-MAX_BETWEEN:])
-    lines = [head] if re.search(r"\w", head) else above[::-1]
-    names = list[str]()
+    filled = [one for one in above[::-1] if one.strip()]
+    lines = [head] if re.search(r"\w", head) else filled[: 1 if is_flat else MAX_LINES_ABOVE]
+    names = list[tuple[str, str]]()
     for one in lines:
         if len(one) < MAX_BETWEEN and not AROUND.fullmatch(one) and (name := name_in(one, known)):
-            names.append(name)
+            names.append((name, one))
             if known(name):
                 break
-    name = next(filter(known, names), names[0] if names else "")
-    return name, before.rfind(name) if name else -1
+    name, line = next((pair for pair in names if known(pair[0])), names[0] if names else ("", ""))
+    return name, before.rfind(name) if name else -1, line
 
 
+AROUND_SET = regex(
+    rf"(?:{MAKER}|\\(?:left|displaystyle|textstyle|q?quad|[,;:! ])|[\s$&*_`(\[{{<|.\\])+"
+)
+"""What may be written between the sign after a name and its matrix."""
 CODE_BEFORE = regex(
     rf"(?s:(?=.{{0,200}}\Z)).*(?:=|<-|:)[\s$&]*(?:{MAKER}\s*+)*+"
     r"(?P<code>[^=:(]*[-+−*/@·×^]|(?:[A-Za-z][\w.]*\()+)\s*"
 )
 CODE_AFTER = regex(
-    r"[)\] \t]*(?P<code>\.m?T\b|\.\w+\(|ᵀ|(?:[@×·/^]|\*(?!\*)|[-+−])[ \t]*(?:[\d\[(\\]|[\w.]+\())"
+    r"[)\] \t]*(?P<code>\.m?T\b|\.\w+\(|ᵀ|['’](?=[\s;,.]|\Z)|\^\s*\{?\s*(?:\\?(?:T|top|intercal)\b|⊤)"
+    r"|(?<=[\])])\[[^\]\n]*\]|[²³]|==|\bif\b|x[ \t]*\d|%\*%|//|%[ \t]*\d|\*\*|\.[*/^]|\\(?:cdot|times)\s*[\d\\(]"
+    r"|[@×·/^*][ \t]*[\w\[(\\]|[-+−][ \t]*(?:[\d\[(\\]|[\w.]+\())"
 )
 """Code before a matrix on its line, or after it, by which its numbers are not those of the name."""
 RESULT = regex(
     r"(?s:(?=.{0,200}\Z))(?!.*\n[ \t\r]*\n)"
-    rf"(?:{CODE_AFTER.pattern}[^\n]*?|(?:\W|\\(?:right|cdot|times|quad)\b|T)*?)(?P<equals>=?)[\s&$\\]*(?:left\W)?[(\[]*",
+    rf"(?:{CODE_AFTER.pattern}[^\n;,]*?|(?:\W|\\(?:right|cdot|times|quad)\b|\^\{{?T\b)*?)(?P<equals>=?)[\s&$\\]*(?:left\W)?[(\[]*",
     re.DOTALL,
 )
 """The text between two matrices of one calculation, with = before a result."""
+
+
+LIKE_CELL = regex(r"[^\W\d]\w*\s*(?:[_(\[{].*|.*[\d₀-₉])")
+"""What may be the name of a cell or a row of a step, even if it is not known."""
 
 
 def blocks_in(text: str, known: Known) -> list[Block]:
@@ -331,16 +395,16 @@ def blocks_in(text: str, known: Known) -> list[Block]:
     end = first = 0
     for table in tables_in(text, known):
         before = text[max(end, table.start - MAX_ABOVE) : table.start]
-        name, at = _heading(before, known)
-        if table.is_flat and not (name and known(name)):
+        name, at, heading = _heading(before, known, table.is_flat)
+        if table.is_flat and not known(name) and not LIKE_CELL.fullmatch(name):
             continue
         joined = RESULT.fullmatch(before) if blocks and len(before) < MAX_BETWEEN else None
-        fault = table.fault or _fault(text, before, table)
+        fault = table.fault or _fault(text, before, table) or _fault_above(before, at, heading)
         place = table.start if at < 0 else table.start - len(before) + at
-        one = Block(name, place, replace(table, fault=fault))
+        one = Block(name, place, replace(table, fault=fault), names_in(heading, known))
         if joined and joined["equals"]:
             kept = blocks[first]
-            blocks[first:] = [replace(one, name=kept.name, at=kept.at)]
+            blocks[first:] = [replace(one, name=kept.name, at=kept.at, names=())]
         else:
             first = first if joined else len(blocks)
             blocks.append(one)
@@ -348,11 +412,27 @@ def blocks_in(text: str, known: Known) -> list[Block]:
     return blocks
 
 
+def _fault_above(before: str, at: int, heading: str) -> str:
+    """Return why numbers cannot be those of the name above them; "" if they can."""
+    if re.search(r"[(\s]%|percent|Prozent", heading):
+        return "these numbers are percent; write a % behind each, or fractions"
+    if "\n" not in before[max(at, 0) :]:
+        return ""
+    if re.search(r"=.*[*/+@(·×\\-]\s*\Z", heading):
+        return f"{visible(heading.strip())} changes the matrix below; write the matrix itself"
+    between = before[max(at, 0) :].split("\n")[1:]
+    lost = next((line.strip() for line in between if NEAR_ROW.fullmatch(line)), "")
+    return f"{visible(lost)} is no row of numbers" if lost else ""
+
+
 def _fault(text: str, before: str, table: Table) -> str:
     """Return why a table of a text cannot be read; "" if it can."""
+    way = "is written beside the matrix; write the matrix itself, worked out"
     line = before.rpartition("\n")[2]
+    *above, beside = re.split(IS_SET, line) if len(line) < MAX_BETWEEN else [""]
+    if (above and AROUND_SET.sub("", beside)) or re.search(r"\\(?:under|over)brace", beside):
+        return f"{visible(beside.strip())} {way}"
     code = CODE_BEFORE.fullmatch(line) if len(line) < MAX_BETWEEN else None
     if text[table.start : table.end].rstrip()[-1] in "])}":
         code = code or CODE_AFTER.match(text, table.end)
-    way = "is written beside the matrix; write the matrix itself, worked out"
     return f"{visible(code['code'].strip())} {way}" if code else ""

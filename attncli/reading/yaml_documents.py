@@ -46,6 +46,8 @@ JSON_STRING = regex(r'"(?:[^"\\]|\\.)*+"|("(?:[^"\\]|\\.)*+)')
 QUOTES = "\"'#"
 """Characters that JSON has only in strings; in YAML they may hide brackets."""
 
+HEADING = regex(r"\s*#+[ \t]+\w+[ \t]*\r?\n\s*\[")
+"""A heading of one word above a list."""
 CONTINUED = (",", "[", ":")
 """Ends of a line after which a mapping on the next line belongs to the same value."""
 
@@ -241,7 +243,7 @@ def _of_yaml(
     part = replace(chunk, text=text, original=chunk.original or written)
     values, error = yaml_values.documents_until(part)
     is_text = ";" in text and not any(isinstance(raw, dict) for raw in values)
-    is_text = is_text or any(isinstance(raw, str) or _has_headings(raw) for raw in values)
+    is_text = is_text or any(isinstance(raw, str) or _has_headings(raw, text) for raw in values)
     if may_be_text and (error is not None or is_text):
         from attncli.reading.text_documents import text_document, unwrapped
 
@@ -267,8 +269,13 @@ def _of_yaml(
         yield unread(explained(error, part), chunk.name, folder)
 
 
-def _has_headings(raw: Raw) -> bool:
-    """Return True for a mapping with a key of several words, or an open key before another one."""
+def _has_headings(raw: Raw, text: str) -> bool:
+    """Return True for a mapping with a key of several words, or an open key before another one.
+
+    Also for a matrix under a heading of Markdown, which is a comment in YAML.
+    """
+    if isinstance(raw, list):
+        return HEADING.match(text) is not None
     if not isinstance(raw, dict):
         return False
     are_open = [isinstance(value, document.Blank) for value in raw.values()]

@@ -64,7 +64,7 @@ CODE = (
         "{} is read with sizes of at most 999; name a file that holds the numbers",
     ),
     (
-        r"\A\s*+(?!(?:sqrt|exp|abs)\()[A-Za-z_][\w.]*(?=\((?s:.*)\)\Z)",
+        r"\A\s*+(?!(?:sqrt|exp|abs)\()[A-Za-z_][\w.]*(?=(?:\((?s:.*)\)|\[(?s:.*)\])\Z)",
         "{} is a function, which is not called here; paste the numbers that it returns",
     ),
 )
@@ -83,6 +83,8 @@ LABELLED_LIST = regex(
 """A row in brackets behind a label and a colon."""
 LIST_IN_CELL = regex(r"(?<=[| ])\[([^\[\]|]*)\](?=[ \t]*\|)")
 """A row of numbers in one cell of a table: | I | [1, 0] |."""
+ROW_NUMBER = regex(r"[ \t]*(?:\((\d{1,3})\)|(\d{1,3})[.)])[ \t]+(?=\S)")
+"""The number of a row: 1. or (1)."""
 MAX_LISTS = 8
 """Maximum number of lists inside each other; those of a matrix of too many axes are counted."""
 ELLIPSIS = r"\.\.\.|[…⋯⋮⋱]|\\[cvdl]?dots"
@@ -362,13 +364,31 @@ def _of_cells(rows: Sequence[Words]) -> LabelledGrid:
 
 def _of_words(lines: Words) -> LabelledGrid:
     labels: Labels = (None, None)
-    if any(re.search(r"[^\W\d_]|:", line) for _, line in lines):
+    lines = _without_row_numbers(lines)
+    first, *others = [len(words_of(line)) for _, line in lines[:2]] or [0]
+    if others == [first + 1] or any(re.search(r"[^\W\d_]|:", line) for _, line in lines):
         lines, labels = _without_labels(lines)
     numbers = zip(lines, rows_of([line for _, line in lines]), strict=True)
     rows = [[(start + at, word) for at, word in row] for (start, _), row in numbers if row]
     if labels[0] and len(rows) < len(labels[0]):
         raise NumberError("there are words without a number beside them")
+    if labels[0] == [str(number) for number in range(len(rows))]:  # as pandas counts
+        labels = (None, None)
     return LabelledGrid(rows, _fitting(labels, rows))
+
+
+def _without_row_numbers(lines: Words) -> Words:
+    """Return rows without the 1., 2., 3. before them, unless all numbers end with points."""
+    numbered = [ROW_NUMBER.match(line) for _, line in lines]
+    numbers = [one[1] or one[2] for one in numbered if one]
+    is_count = len(lines) > 1 and numbers == [str(n) for n in range(1, len(lines) + 1)]
+    if not is_count or re.search(r"\s\d+\.(?!\d)", "\n".join(line[1:] for _, line in lines)[2:]):
+        return lines
+    return [
+        (at + one.end(), line[one.end() :])
+        for (at, line), one in zip(lines, numbered, strict=True)
+        if one
+    ]
 
 
 def _without_labels(lines: Words) -> tuple[Words, Labels]:

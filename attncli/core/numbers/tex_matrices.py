@@ -129,4 +129,4 @@ def _fraction(match: re.Match[str]) -> str:
 
 
 def _root(match: re.Match[str]) -> str:
-    return f"sqrt({match[1]})".ljust(len(match[0]))
+    return f"√({match[1]})".ljust(len(match[0]))

@@ -37,7 +37,7 @@ DATE = rf"{DAY}|\d{{1,2}}[-. ]{{0,2}}{MONTH}|{MONTH}[-. ]{{0,2}}\d{{1,4}}"
 CURRENCY, UNIT = "[$€£¥₹]", "[kcm]?m|[km]?g|m?s"
 WITH_UNIT = rf"{CURRENCY}\s*([-+]?\d[\d.,]*)|([-+]?\d[\d.,]*)\s*(?:{CURRENCY}|{UNIT})"
 """A number with the sign of a currency or a unit, such as $5 and 5 kg."""
-CELL = r"(?:[-+−≈~]?\.?\d(?:[^\s,;()\[\]]*[\w.%])?|[~?_])"
+CELL = r"(?:[-+−–≈~]?\.?\d(?:[^\s,;()\[\]]*[\w.%])?|[~?_])"
 SEVERAL = rf"{CELL}(?:[\s,;]+{CELL})+"
 """The pattern of several numbers or blank cells, without operators between them."""
 
