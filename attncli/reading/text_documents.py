@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
-from os.path import commonprefix
+from itertools import takewhile
 
 from attncli.core.errors import InputError, KeyPath, Place
 from attncli.core.numbers.forms import ArrayForm
@@ -84,7 +84,8 @@ FILLED_CALL = regex(rf"(?:[\d.]+\s*\*\s*)?{FILLED}")
 NO_CONTENT = regex(r"(?:^|(?<=[\s;]))(?:#(?!\S)|//|%[ \t]*(?=[^\W\d]))[^\n|]*", re.MULTILINE)
 """Comments between the rows of a matrix."""
 BESIDE = regex(
-    r"(?<=[^\w\s\])])[ \t]+(?:and[ \t]+)?(?P<key>[^\W\d][\w.]*)[ \t]*[=:][ \t]*(?P<value>[\w./()+-]+)"
+    r"(?<=[^\w\s\])])[ \t]+(?:and[ \t]+)?(?P<key>[^\W\d][\w.]*)[ \t]*[=:][ \t]*"
+    r"(?P<value>[\w./()+-]+)"
 )
 """An option behind a matrix, on the same line."""
 QUOTED = regex(r"(?:c?[\[({]\s*)?([\"'])")
@@ -279,19 +280,9 @@ class _Reader:
             message = f"the columns{' and'.join(heads)} are matrices of their own"
             hint = "write each under its name"
             raise error_at(self.chunk.place_at(table.start), message.rstrip(), hint)
-        if not self.known(name):
-            if self.are_answers:
-                at = self.chunk.place_at(table.start)
-                if not name or "[" in name:
-                    name = f"line {at.line}, column {at.column}"
-            elif len(self.blocks) == 1 and not name:
-                name = "X"
-            elif is_step(name):
-                return
-            elif not re.search(r"=[^\n=]*\Z|<-", self.text[block.at : table.start]):
-                hint = "write the key of the matrix, such as X, before them"
-                place = self.chunk.place_at(table.start)
-                raise error_at(place, "these numbers belong to no matrix", hint)
+        name = name if self.known(name) else self._other_name(name, block)
+        if not name:
+            return
         before = self.values.get(name, value)
         if before != value and not _hold_same_numbers(before, value):
             first = self.chunk.place_at(self.offsets[name][0]).line
@@ -303,6 +294,20 @@ class _Reader:
             (block.at, min(end, table.end) if end >= 0 else table.end),
             (table.start, table.end),
         ]
+
+    def _other_name(self, name: str, block: Block) -> str:
+        """Return the key of a matrix whose name is not known; "" for a result in a problem."""
+        at = self.chunk.place_at(block.table.start)
+        if self.are_answers:
+            return name if name and "[" not in name else f"line {at.line}, column {at.column}"
+        if len(self.blocks) == 1 and not name:
+            return "X"
+        if is_step(name):
+            return ""
+        if not re.search(r"=[^\n=]*\Z|<-", self.text[block.at : block.table.start]):
+            hint = "write the key of the matrix, such as X, before them"
+            raise error_at(at, "these numbers belong to no matrix", hint)
+        return name
 
     def _is_head(self, cell: str) -> bool:
         word = cell.strip(" *`$")
@@ -372,14 +377,20 @@ class _Reader:
         for number, (line, left) in enumerate(zip(lines, rest, strict=True), self.chunk.before + 1):
             is_unread = re.search(r"\w", left) is not None
             if left != line:  # beside a matrix, words before it are prose
-                behind = commonprefix([left[::-1], line[::-1]])[::-1]
+                same = sum(1 for _ in takewhile(_is_same, zip(left[::-1], line[::-1], strict=True)))
+                behind = left[len(left) - same :]
                 words = re.findall(r"[^\W\d_]{3,}", behind)
-                is_unread = "=" in left or any(
+                is_set = re.search(r"=[ \t]?[\w\"'(-]", left) is not None
+                is_unread = is_set or any(
                     word.casefold() not in BEFORE_NAME and not self.known(word) for word in words
                 )
             if is_unread and not CODE.match(line):
                 unread.append(number)
         return unread
+
+
+def _is_same(pair: tuple[str, str]) -> bool:
+    return pair[0] == pair[1]
 
 
 def _blank(text: str, spans: Iterable[tuple[int, int]]) -> str:

@@ -24,7 +24,8 @@ PROMPT = r"(?:>{1,3}|In ?\[\d+\]:=?|Out\[\d+\] ?[:=]|octave:\d+>|julia>)(?=\s)"
 NOISE = regex(
     rf"^{PROMPT}|^(?:\.\.\.|\+)(?=[ \t])|^[ \t]*(?:```|~~~)[^\n]*"
     r"|(?<=[^\s#])[ \t]+(?:#(?!\S)|//)[^\n|]*|(?:^|(?<=[\s;]))%[ \t]*(?=[^\W\d])[^\n|]*"
-    r"|^[ \t]*(?:%[^\n]*|//[^\n]*|#(?!#)[^\n=]*(?:=|<-)[^\n]*[\[(][^\n]*)|<!--(?! answer)[^\n]*?-->|/\*[^\n]*?\*/"
+    r"|^[ \t]*(?:%[^\n]*|//[^\n]*|#(?!#)[^\n=]*(?:=|<-)[^\n]*[\[(][^\n]*)"
+    r"|<!--(?! answer)[^\n]*?-->|/\*[^\n]*?\*/"
     r"|^[ \t]*[-*•‣◦][ \t]+(?=[^\W\d]|[*$`\\])"
     r"|<tf\.Tensor: shape=\([\d, ]*\), dtype=\w+, numpy=|Parameter containing:"
     r"|\b\d++(?:×\d++)*+(?:-element)? ?[A-Z]\w*+\{[^\n:]{1,40}\}:",
@@ -47,7 +48,8 @@ LABELLED_ROW = (
 FILLED = r"(?:\w+\.)*(?:eye|identity|diag|zeros|ones|tri[lu])[ \t]*\("
 PLAIN = (
     r"(?P<tex>\\(?:begin|end)\s*\{(?P<kind>[a-zA-Z]*(?:matrix|array|tabular))\*?\})"
-    r"|(?P<bars>(?:^|(?<=[=:]))[ \t]*\|[^\n]*\|[ \t\r]*(?:\n|\Z)(?:^[ \t]*\|[^\n]*\|[ \t\r]*(?:\n|\Z))*)"
+    r"|(?P<bars>(?:^|(?<=[=:]))[ \t]*\|[^\n]*\|[ \t\r]*(?:\n|\Z)"
+    r"(?:^[ \t]*\|[^\n]*\|[ \t\r]*(?:\n|\Z))*)"
     r"|(?P<console>^[ \t]*\[,1\][^\n]*\n(?:[ \t]*[^\s=()]+[ \t]+[-\d.][^\n]*(?:\n|\Z))+)"
     r"|(?P<drawn>(?:^[^\n]*[⎡⎢⎣⎛⎜⎝][^\n]*(?:\n|\Z)|^[ \t]*[┌│└][^\n]*(?:\n|\Z))+)"
     r"|(?P<rows>(?:^[ \t]*1\.0+e[-+]\d{2,3}[ \t]*\*[ \t\r]*\n\s*)?"
@@ -188,8 +190,15 @@ def _table(
         near = line[-MAX_BETWEEN:]
         in_call = kind == "flat" and near.count("(") > near.count(")")
         return None if in_call else Table(start, end, is_flat=kind == "flat")
+    return _bracketed(text, found, line, kind, *brackets[end - 1])
+
+
+def _bracketed(
+    text: str, found: re.Match[str], line: str, kind: str, closing: int, in_call: bool
+) -> Table | None:
+    """Return the table in the brackets that open at the end of a match; None if it is none."""
+    start, end = found.span()
     start += len(found[0]) - len(found[0].lstrip())
-    closing, in_call = brackets[end - 1]
     before = line.rstrip()
     is_set = before.endswith(("=", ":", "<-", "≈", "→", "left"))
     if kind != "filled" and not NUMERIC.match(text, end - 1):
@@ -256,8 +265,8 @@ OPENERS = regex(r"(?:\\left\s*[\[({|.\\]*|[\w.]+\(|[\s$&({\[<])+\Z")
 """The start of what encloses a matrix, at the end of the text before it."""
 AROUND = regex(r"\W*|\s*\\(?:begin|end|left|centering|hline|label)\b.*")
 """A line between a name and its matrix that is neither."""
-BEFORE = """a an and assume const final for gegeben get given have here in input let matrix my now of
-our resulting seien sei so suppose table take the then und var we where with wir your"""
+BEFORE = """a an and assume const final for gegeben get given have here in input let matrix my now
+of our resulting seien sei so suppose table take the then und var we where with wir your"""
 AFTER = "are as be below by equals follows is matrices matrix table tensor values vector vectors"
 BEFORE_NAME, AFTER_NAME = frozenset(BEFORE.split()), frozenset(AFTER.split())
 """Words before and after a name in a sentence."""
@@ -369,8 +378,9 @@ CODE_BEFORE = regex(
     r"(?P<code>[^=:(]*[-+−*/@·×^]|(?:[A-Za-z][\w.]*\()+)\s*"
 )
 CODE_AFTER = regex(
-    r"[)\] \t]*(?P<code>\.m?T\b|\.\w+\(|ᵀ|['’](?=[\s;,.]|\Z)|\^\s*\{?\s*(?:\\?(?:T|top|intercal)\b|⊤)"
-    r"|(?<=[\])])\[[^\]\n]*\]|[²³]|==|\bif\b|x[ \t]*\d|%\*%|//|%[ \t]*\d|\*\*|\.[*/^]|\\(?:cdot|times)\s*[\d\\(]"
+    r"[)\] \t]*(?P<code>\.m?T\b|\.\w+\(|ᵀ|['’](?=[\s;,.]|\Z)"
+    r"|\^\s*\{?\s*(?:\\?(?:T|top|intercal)\b|⊤)|(?<=[\])])\[[^\]\n]*\]|[²³]|==|\bif\b|x[ \t]*\d"
+    r"|%\*%|//|%[ \t]*\d|\*\*|\.[*/^]|\\(?:cdot|times)\s*[\d\\(]"
     r"|[@×·/^*][ \t]*[\w\[(\\]|[-+−][ \t]*(?:[\d\[(\\]|[\w.]+\())"
 )
 """Code before a matrix on its line, or after it, by which its numbers are not those of the name."""
