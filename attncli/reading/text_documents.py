@@ -62,7 +62,8 @@ SIGNS = regex(
     rf"|^(?:{PROMPT}[ \t]+)?(?:{CODE_LINE})$"
     rf"|^[^\W\d](?:[^\n:\t|>]*\n|\w*[ \t(][^\n:]*:[ \t]*\n)[ \t]*{TWO_NUMBERS}"
     rf"|^[^\W\d][^\n:]*(?::[ \t]*\n?|\n)[ \t]*(?:{PRINTED}|\{{\{{[-\d])"
-    r"|^(?:\\[a-zA-Z\[]|\$|\||\*\*)"
+    r"|^(?:\\[a-zA-Z\[]|\$|\||\*\*|[-•*][ \t]+[*$`])"
+    r"|^[^\W\d][^\n:|]*\n[ \t]*[⎡⎛]|^[^\W\d][^\n=]*=[ \t]*\[+[-\d.]"
     r"|^(?:\{|OrderedDict\(\[\()['\"]\w+['\"][:,][ \t]*(?:\w+\.)*(?:array|tensor)\(",
     re.MULTILINE,
 )
@@ -273,13 +274,12 @@ class _Reader:
             value = SIZE.sub(lambda word: self.sizes.get(word[0], word[0]), value)
         if table.fault:
             raise self._error(name, table)
-        if (
-            value[:1] == "|"
-            and len(heads := [*filter(self._is_head, value.split("\n")[0].split("|"))]) > 1
-        ):
-            message = f"the columns{' and'.join(heads)} are matrices of their own"
+        heads = [cell.strip(" *`$") for cell in value.partition("\n")[0].split("|")]
+        heads = [word for word in heads if self._is_head(word)]
+        if value[:1] == "|" and len(heads) > 1:
+            message = f"the columns {' and '.join(heads)} are matrices of their own"
             hint = "write each under its name"
-            raise error_at(self.chunk.place_at(table.start), message.rstrip(), hint)
+            raise error_at(self.chunk.place_at(table.start), message, hint)
         name = name if self.known(name) else self._other_name(name, block)
         if not name:
             return
@@ -309,9 +309,8 @@ class _Reader:
             raise error_at(at, "these numbers belong to no matrix", hint)
         return name
 
-    def _is_head(self, cell: str) -> bool:
-        word = cell.strip(" *`$")
-        return (bool(word) and word.upper() in "QKV") or (len(word) > 2 and self.known(word))
+    def _is_head(self, word: str) -> bool:
+        return word != "" and (word.upper() in "QKV" or (len(word) > 2 and self.known(word)))
 
     def _error(self, name: str, table: Table) -> InputError:
         """Return why a matrix cannot be read, with what is known of the code behind it."""
@@ -379,7 +378,7 @@ class _Reader:
             if left != line:  # beside a matrix, words before it are prose
                 same = sum(1 for _ in takewhile(_is_same, zip(left[::-1], line[::-1], strict=True)))
                 behind = left[len(left) - same :]
-                words = re.findall(r"[^\W\d_]{3,}", behind)
+                words = re.findall(r"(?<![\\\w])[^\W\d_]{3,}", behind)
                 is_set = re.search(r"=[ \t]?[\w\"'(-]", left) is not None
                 is_unread = is_set or any(
                     word.casefold() not in BEFORE_NAME and not self.known(word) for word in words

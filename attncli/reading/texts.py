@@ -58,7 +58,8 @@ PLAIN = (
     rf"|(?P<filled>(?<![\w.])(?:[\d.]++[ \t]*\*[ \t]*)?{FILLED})"
     rf"|(?P<call>(?<![\w.])(?:{MAKER}|(?:matrix|[rc]bind|c|mat)[ \t]*\())"
     r"|(?P<list>(?<![\w\])}'\"\\])\[|(?<=left)[ \t]*\[|\{(?=\s*\{)|(?<=[=:≈→])[ \t]*\()"
-    rf"|(?P<flat>(?<=[=:≈→])[ \t]*{ENTRIES}(?=[.,;]?[ \t\r]*$|[,;]?[ \t]+(?:and[ \t]+)?\S+[ \t]*=))"
+    rf"|(?P<flat>(?<=[=:≈→])[ \t]*{ENTRIES}"
+    r"(?=[.,;$]*[ \t\r]*$|[,;$]*[ \t]+(?:and[ \t]+)?\S+[ \t]*=))"
 )
 TABLE = regex(rf"(?P<labelled>(?:{LABELLED_ROW}){{2,}})|{PLAIN}", re.MULTILINE)
 UNLABELLED = regex(PLAIN, re.MULTILINE)
@@ -315,6 +316,7 @@ def name_in(heading: str, known: Known) -> str:
 def names_in(heading: str, known: Known) -> tuple[str, ...]:
     """Return the names of a heading that are set to the same matrix, as in W_q = W_k = …."""
     parts = re.split(rf"{IS_SET}|\s+(?:and|und)\s+", NEXT_STATEMENT.split(plain_words(heading))[-1])
+    parts = [re.sub(r"\s+(?:is|are)\b.*\Z", "", part) for part in parts]
     names = [part.strip("[(&>,;. *`") for part in parts if part.strip()]
     return tuple(names) if len(names) > 1 and all(map(known, names)) else ()
 
@@ -438,7 +440,7 @@ def _fault_above(before: str, at: int, heading: str) -> str:
 def _fault(text: str, before: str, table: Table) -> str:
     """Return why a table of a text cannot be read; "" if it can."""
     way = "is written beside the matrix; write the matrix itself, worked out"
-    line = before.rpartition("\n")[2]
+    line = before.rpartition("\n")[2].replace("**", "  ")
     *above, beside = re.split(IS_SET, line) if len(line) < MAX_BETWEEN else [""]
     if (above and AROUND_SET.sub("", beside)) or re.search(r"\\(?:under|over)brace", beside):
         return f"{visible(beside.strip())} {way}"

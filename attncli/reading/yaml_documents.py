@@ -148,7 +148,8 @@ class _Part:
         if DOCUMENT_START.match(line):
             return bool(self.form)
         if not self.form:  # the JSON reader knows no comments, so these are a part by themselves
-            return _form_of(line) == "json"
+            heading = HEADING.match("".join([*self.lines, line]))  # of Markdown
+            return _form_of(line) == "json" and heading is None
         if not (line.startswith("{") if self.form == "json" else LINE_OF_JSON.match(line)):
             return False
         last = self.last.rstrip()
@@ -279,7 +280,8 @@ def _has_headings(raw: Raw, text: str) -> bool:
     if not isinstance(raw, dict):
         return False
     are_open = [isinstance(value, document.Blank) for value in raw.values()]
-    return any(are_open[:-1]) or any(re.search(r"\S\s", key) for key in raw)
+    are_set = (isinstance(raw, str) and re.search(r"=\s*[\[(\d-]", raw) for raw in raw.values())
+    return any(are_open[:-1]) or any(re.search(r"\S\s", key) for key in raw) or any(are_set)
 
 
 def _of_text(text: TextDocument, folder: Path) -> Iterator[Document]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,19 @@ def test_a_form_is_the_answers_that_were_meant(row: dict[str, Any], tmp_path: Pa
         report = attncli.check(problem, answers)
         written = [name for name, step in report.steps.items() if step.status != "missing"]
         assert (report.verdict, written) == ("correct", row["answers"])
+
+
+@by_name(table("forms_people_have", "refused"))
+def test_what_may_be_read_wrong_is_refused(row: dict[str, Any], tmp_path: Path) -> None:
+    file = saved(tmp_path, row["text"], ".txt")
+    readers: dict[str, Callable[[Path], object]] = {
+        "problem": attncli.load_all,
+        "answers": lambda name: KEYS["four"].check(attncli.load_answers(name)[0]),
+    }
+    for where in row.get("in", ["problem", "answers"]):
+        with pytest.raises(InputError) as caught:
+            readers[where](file)
+        assert row["said"] in str(caught.value)
 
 
 # Texts that a generator makes.

@@ -372,8 +372,11 @@ def _of_words(lines: Words) -> LabelledGrid:
     rows = [[(start + at, word) for at, word in row] for (start, _), row in numbers if row]
     if labels[0] and len(rows) < len(labels[0]):
         raise NumberError("there are words without a number beside them")
-    if labels[0] == [str(number) for number in range(len(rows))]:  # as pandas counts
+    firsts, heads = labels[0] or [], labels[1] or []
+    if firsts == [str(number) for number in range(len(rows))]:  # as pandas counts
         labels = (None, None)
+    elif "0" in (*firsts, *heads[:1]) and firsts and all(map(str.isdecimal, firsts)):
+        raise NumberError(f"the rows are numbered {', '.join(firsts)}, so some are missing")
     return LabelledGrid(rows, _fitting(labels, rows))
 
 
