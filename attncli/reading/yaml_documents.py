@@ -148,8 +148,8 @@ class _Part:
         if DOCUMENT_START.match(line):
             return bool(self.form)
         if not self.form:  # the JSON reader knows no comments, so these are a part by themselves
-            heading = HEADING.match("".join([*self.lines, line]))  # of Markdown
-            return _form_of(line) == "json" and heading is None
+            is_json = _form_of(line) == "json"
+            return is_json and not HEADING.match("".join([*self.lines, line]))  # of Markdown
         if not (line.startswith("{") if self.form == "json" else LINE_OF_JSON.match(line)):
             return False
         last = self.last.rstrip()
