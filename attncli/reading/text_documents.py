@@ -326,11 +326,14 @@ class _Reader:
         """Take a line that sets a key without a matrix, which is an error, or a file."""
         key, value = plain_name(line["key"]), line["value"].strip()
         if is_key(key):
-            is_result = key_of(key) in REPLACES and re.fullmatch(r"[^\d'\"\[]*", value)
-            if not is_result and not row_name(key):
+            if not self._is_result(key, value) and not row_name(key):
                 self.read.append(self._set(line))
         elif self._may_be_meant(key, value, bool(line["sign"])):
             self.read.append(self._set(line))
+
+    def _is_result(self, key: str, value: str) -> bool:
+        """Return True for what is calculated, as in Q = X W_q: without numbers of its own."""
+        return key_of(key) in REPLACES and re.fullmatch(r"[^\d'\"\[]*", value) is not None
 
     def _take_beside(self) -> None:
         """Take the options that are written on the lines of matrices."""
@@ -341,7 +344,7 @@ class _Reader:
                 self.values[key] = value
                 self.offsets[key] = one.start("key"), one.start("value")
                 self.read.append(one.span())
-            elif head in KEYS and not row_name(key):
+            elif head in KEYS and not row_name(key) and not self._is_result(key, value):
                 place = self.chunk.place_at(one.start("key"))
                 raise error_at(
                     place, f"{key} has no numbers here", f"write such as {key} = [1 0; 0 1]"

@@ -80,6 +80,7 @@ def test_what_may_be_read_wrong_is_refused(row: dict[str, Any], tmp_path: Path) 
 Rows = list[list[str]]
 
 
+MADE = table("forms_people_have", "made")
 NUMBERS = st.sampled_from(["0", "1", "-2", "0.5", "-0.25", "3.", "12.75", "1e3", "2.5e-02"])
 WORDS = {"Q": "Query", "K": "Key", "V": "Value"}
 
@@ -92,13 +93,11 @@ def made_texts(draw: st.DrawFn) -> tuple[str, dict[str, Rows]]:
     meant = {name: draw(st.lists(row, min_size=height, max_size=height)) for name in WORDS}
     text = ""
     for name, rows in meant.items():
-        where = draw(st.sampled_from(["inline", "below"]))
-        forms, heads = (table("forms_people_have", key) for key in (where, f"before_{where}"))
-        around, sign, end, first, last = forms[draw(st.sampled_from([*forms]))]
+        where = MADE[draw(st.sampled_from(["inline", "below"]))]
+        around, sign, end, first, last = draw(st.sampled_from([*where["forms"].values()]))
         matrix = end.join(f"{first}{sign.join(row)}{last}" for row in rows)
-        text += draw(st.sampled_from(heads)).format(name, WORDS[name])
-        text += around.replace("§", matrix)
-        text += draw(st.sampled_from(table("forms_people_have", "between")))
+        text += draw(st.sampled_from(where["before"])).format(name, WORDS[name])
+        text += around.replace("§", matrix) + draw(st.sampled_from(MADE["between"]))
     return text, meant
 
 
