@@ -8,7 +8,7 @@ rewritten keeps its length, so that places stay the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from attncli.core.numbers.grid import undecorated
@@ -46,28 +46,36 @@ LABELLED_ROW = (
     rf"|[ \t]+(?:{ENTRY}(?:[ \t,;]+{ENTRY})++|{ONE_LIST})){LINE_END}"
 )
 FILLED = r"(?:\w+\.)*(?:eye|identity|diag|zeros|ones|tri[lu])[ \t]*\("
-PLAIN = (
-    r"(?P<tex>\\(?:begin|end)\s*\{(?P<kind>[a-zA-Z]*(?:matrix|array|tabular))\*?\})"
-    r"|(?P<bars>(?:^|(?<=[=:]))[ \t]*\|[^\n]*\|[ \t\r]*(?:\n|\Z)"
-    r"(?:^[ \t]*\|[^\n]*\|[ \t\r]*(?:\n|\Z))*)"
-    r"|(?P<console>^[ \t]*\[,1\][^\n]*\n(?:[ \t]*[^\s=()]+[ \t]+[-\d.][^\n]*(?:\n|\Z))+)"
-    r"|(?P<drawn>(?:^[^\n]*[⎡⎢⎣⎛⎜⎝][^\n]*(?:\n|\Z)|^[ \t]*[┌│└][^\n]*(?:\n|\Z))+)"
-    r"|(?P<rows>(?:^[ \t]*1\.0+e[-+]\d{2,3}[ \t]*\*[ \t\r]*\n\s*)?"
-    rf"(?:{ROW}(?:[ \t\r]*\n(?={ROW}))?){{2,}}"
-    rf"|^[ \t]*{ENTRY}(?:[ \t,;]+{ENTRY})+{LINE_END})"
-    rf"|(?P<filled>(?<![\w.])(?:[\d.]++[ \t]*\*[ \t]*)?{FILLED})"
-    rf"|(?P<call>(?<![\w.])(?:{MAKER}|(?:matrix|[rc]bind|c|mat)[ \t]*\())"
-    r"|(?P<list>(?<![\w\])}'\"\\])\[|(?<=left)[ \t]*\[|\{(?=\s*\{)|(?<=[=:≈→])[ \t]*\()"
-    rf"|(?P<flat>(?<=[=:≈→])[ \t]*{ENTRIES}"
-    r"(?=[.,;$]*[ \t\r]*$|[,;$]*[ \t]+(?:and[ \t]+)?\S+[ \t]*=))"
-)
-TABLE = regex(rf"(?P<labelled>(?:{LABELLED_ROW}){{2,}})|{PLAIN}", re.MULTILINE)
-UNLABELLED = regex(PLAIN, re.MULTILINE)
-"""The beginning of a table, by its form; or all of it where lines tell its end.
+BAR_ROW = r"[ \t]*\|[^\n]*\|[ \t\r]*(?:\n|\Z)"
+IS_LABELLED = {"labelled": rf"(?:{LABELLED_ROW}){{2,}}"}
+FORMS = {
+    "tex": r"\\(?:begin|end)\s*\{[a-zA-Z]*(?:matrix|array|tabular)\*?\}",
+    "bars": rf"(?:^|(?<=[=:])){BAR_ROW}(?:^{BAR_ROW})*",
+    "console": r"^[ \t]*\[,1\][^\n]*\n(?:[ \t]*[^\s=()]+[ \t]+[-\d.][^\n]*(?:\n|\Z))+",
+    "drawn": r"(?:^[^\n]*[⎡⎢⎣⎛⎜⎝][^\n]*(?:\n|\Z)|^[ \t]*[┌│└][^\n]*(?:\n|\Z))+",
+    "rows": (
+        r"(?:^[ \t]*1\.0+e[-+]\d{2,3}[ \t]*\*[ \t\r]*\n\s*)?"  # a factor, as MATLAB prints it
+        rf"(?:{ROW}(?:[ \t\r]*\n(?={ROW}))?){{2,}}|^[ \t]*{ENTRY}(?:[ \t,;]+{ENTRY})+{LINE_END}"
+    ),
+    "filled": rf"(?<![\w.])(?:[\d.]++[ \t]*\*[ \t]*)?{FILLED}",
+    "call": rf"(?<![\w.])(?:{MAKER}|(?:matrix|[rc]bind|c|mat)[ \t]*\()",
+    "list": (r"(?<![\w\])}'\"\\])\[|(?<=left)[ \t]*\[|\{(?=\s*\{)|(?<=[=:≈→])[ \t]*\("),
+    "flat": (  # after a name; up to the end of a line, or another name
+        rf"(?<=[=:≈→])[ \t]*{ENTRIES}"
+        r"(?=[.,;$]*[ \t\r]*$|[,;$]*[ \t]+(?:and[ \t]+)?\S+[ \t]*=)"
+    ),
+}
+"""Patterns of tables by their form: of all, where lines tell the end, else of the beginning.
 
-LaTeX, a table of Markdown, what R prints, rows of numbers, calls that make a matrix, lists in
-brackets, and numbers after a name.
+Those that are found first count; `_table` and `_bracketed` find the end of the others.
 """
+
+
+def _any_form(forms: Mapping[str, str]) -> re.Pattern[str]:
+    return regex("|".join(f"(?P<{kind}>{one})" for kind, one in forms.items()), re.MULTILINE)
+
+
+TABLE, UNLABELLED = _any_form(IS_LABELLED | FORMS), _any_form(FORMS)
 PAGE_NUMBER = regex(r"\d[ \t,;]+[-+.\d][^\n]*\n([ \t]*\d{1,3}[ \t\r]*(?:\n|\Z))\Z")
 """A line of one whole number below a row of several, as between the pages of a PDF."""
 DENSE_ROWS = regex(rf"(?:{ROW}){{2,}}", re.MULTILINE)
@@ -116,7 +124,6 @@ def tables_in(text: str, known: Known) -> list[Table]:
     at = unlabelled = 0
     while found := _next_table(text, at, unlabelled):
         start, kind = found.start(), found.lastgroup or ""
-        kind = "tex" if kind == "kind" else kind
         after = tables[-1].end if tables else 0
         before = text[after:start]
         if kind == "labelled" and before.strip() and not _is_open(before, known):
@@ -139,8 +146,14 @@ def _torn_row(text: str, after: int, table: Table, kind: str) -> str:
     if kind not in ("rows", "labelled"):
         return ""
     above = text[after : table.start].removesuffix("\n").rpartition("\n")[2]
-    below = text[table.end :].partition("\n")[0] if text[: table.end].endswith("\n") else ""
+    below = _line_at(text, table.end) if text[table.end - 1 : table.end] == "\n" else ""
     return next((line.strip() for line in (above, below) if NEAR_ROW.fullmatch(line)), "")
+
+
+def _line_at(text: str, at: int) -> str:
+    """Return the rest of a line."""
+    end = text.find("\n", at)
+    return text[at : end if end >= 0 else None]
 
 
 def _next_table(text: str, at: int, unlabelled: int) -> re.Match[str] | None:
@@ -214,7 +227,7 @@ def _bracketed(
         return Table(start, times.end() if times else closing)
     inside = text[end:closing]
     is_nested = kind == "call" or "[" in inside or "{" in inside or ";" in inside
-    is_alone = not before and not text[closing:].partition("\n")[0].strip(" \t\r,;.")
+    is_alone = not before and not _line_at(text, closing).strip(" \t\r,;.")
     if is_nested or is_alone or (is_set and not in_call):
         is_row = not is_nested and is_set and LIST_BESIDE.match(text, closing)
         fault = "another row is beside this one; write [[1, 0], [0, 1]]" if is_row else ""
@@ -242,10 +255,7 @@ def _is_open(before: str, known: Known) -> bool:
 BRACES = r"\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}"
 TEX_WORDS = (
     (r"\\(?:begin|end|label|vspace|hspace|documentclass|usepackage)\*?\s*\{[^{}]*\}", " "),
-    (
-        r"\\[dt]?frac\s*\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}\s*\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}",
-        r"\1/\2",
-    ),
+    (rf"\\[dt]?frac\s*{BRACES}\s*{BRACES}", r"\1/\2"),
     (r"\\sqrt\s*\{([^{}]*)\}", r"√\1"),
     (r"\\alpha\b", "α"),
     (r"\\approx\b", "≈"),
