@@ -124,6 +124,7 @@ class TextDocument(Record):
 
 def is_key(word: str) -> bool:
     """Return True if a word may be the name of a matrix of a problem, or of a row of one."""
+    word = word.removesuffix("^T")  # of a vector
     key = key_of(word.partition("[")[0]).partition(".")[0]
     return (key in KEYS and is_array(key)) or row_name(word) != "" or word == "s"
 
@@ -265,7 +266,9 @@ class _Reader:
 
     def _take(self, block: Block) -> None:
         for name in (block.names if not self.are_answers else ()) or (block.name,):
-            self._take_as(CELL_NAME.sub(r"[\1, \2]", plain_name(name)), block)
+            plain = CELL_NAME.sub(r"[\1, \2]", plain_name(name))
+            is_vector = row_name(plain.removesuffix("^T")) or plain in ("q^T", "k^T", "v^T", "x^T")
+            self._take_as(plain.removesuffix("^T") if is_vector else plain, block)
 
     def _take_as(self, name: str, block: Block) -> None:
         table = block.table

@@ -42,7 +42,7 @@ LABEL = r"[^\W\d_][^\s:|=\[\](){},;\\]*"
 LINE_END = r"[ \t\r,;]*(?:\n|\Z)"
 ROW = rf"^[ \t]*(?:\(?\d{{1,3}}\)[ \t]+)?(?:{ENTRIES}|{ONE_LIST}){LINE_END}"
 LABELLED_ROW = (
-    rf"^[ \t]*{LABEL}(?:(?: {LABEL}){{0,2}}[ \t]*:[ \t]*(?:{ENTRIES}|{ONE_LIST})"
+    rf"^[ \t]*{LABEL}(?:(?: [^\s:|=\[\](){{}},;\\]+){{0,2}}[ \t]*:[ \t]*(?:{ENTRIES}|{ONE_LIST})"
     rf"|[ \t]+(?:{ENTRY}(?:[ \t,;]+{ENTRY})++|{ONE_LIST})){LINE_END}"
 )
 FILLED = r"(?:\w+\.)*(?:eye|identity|diag|zeros|ones|tri[lu])[ \t]*\("
@@ -247,7 +247,10 @@ def _with_heads(text: str, after: int, table: Table, known: Known) -> int:
 
 def _is_open(before: str, known: Known) -> bool:
     """Return True if the last line is a name without a value, so that what follows is its."""
-    line = before.rstrip().rpartition("\n")[2].strip()
+    above, _, line = before.rstrip().rpartition("\n")
+    if HEADS.fullmatch(f"{line}\n") and not known(name_in(line, known)):  # of the columns
+        line = above.rstrip().rpartition("\n")[2]
+    line = line.strip()
     has_value = re.search(r"[:=]\s*[^\s*]", line) is not None
     return not has_value and known(name_in(line, known))
 

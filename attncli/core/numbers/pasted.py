@@ -408,7 +408,8 @@ def _without_labels(lines: Words) -> tuple[Words, Labels]:
     has_heads = sides.top and not (_colon(lines[0][1]) or are_labels(cells[1]))
     rest = lines[has_heads:]
     if all(ends := [_colon(line) for _, line in rest]):
-        labels = [line[:end].strip() for (_, line), end in zip(rest, ends, strict=True)]
+        words = (line[:end].strip() for (_, line), end in zip(rest, ends, strict=True))
+        labels = [re.sub(r"(?i)\Arow\s+(?=\d+\Z)", "", word) for word in words]
         return _cut(rest, [end + 1 for end in ends]), (labels, heads if has_heads else None)
     are_bare = len(cells) > sides.top + 1 and all(
         re.fullmatch(BARE_LABEL, row[0]) and not any(map(is_word, row[1:2]))
