@@ -62,7 +62,7 @@ SIGNS = regex(
     rf"|^(?:{PROMPT}[ \t]+)?(?:{CODE_LINE})$"
     rf"|^[^\W\d](?:[^\n:\t|>]*\n|\w*[ \t(][^\n:]*:[ \t]*\n)[ \t]*{TWO_NUMBERS}"
     rf"|^[^\W\d][^\n:]*(?::[ \t]*\n?|\n)[ \t]*(?:{PRINTED}|\{{\{{[-\d])"
-    r"|^(?:\\[a-zA-Z\[]|\$|\||\*\*|[-•*][ \t]+[*$`])"
+    r"|^(?:\\[a-zA-Z\[]|\$|\||\*\*|[-•*][ \t]+[*$`]|```|~~~)"
     r"|^[^\W\d][^\n:|]*\n[ \t]*[⎡⎛]|^[^\W\d][^\n=]*=[ \t]*\[+[-\d.]"
     r"|^(?:\{|OrderedDict\(\[\()['\"]\w+['\"][:,][ \t]*(?:\w+\.)*(?:array|tensor)\(",
     re.MULTILINE,
@@ -81,12 +81,14 @@ CODE = regex(rf"[ \t]*(?:(?:{CODE_LINE})$|#|%|//|\\(?!\w+ [\d-])|\w+ *= *[\[({{]
 """The beginning of a line without numbers that is passed over in silence."""
 CELL_NAME = regex(r"_?[({](\d+), ?(\d+)[)}]\Z")
 """The places of a cell as courses write them: a_{1,2} and weights(1, 2)."""
+MAY_BE_ANSWER = regex(r"(?<![\d.])\d*\.\d+(?![\d.]).*[\s,(\[]\d*\.\d|\s=[ \t]*[-\d(\[]")
+"""Numbers that a student may have meant as an answer, in a line that is not read."""
 FILLED_CALL = regex(rf"(?:[\d.]+\s*\*\s*)?{FILLED}")
 NO_CONTENT = regex(r"(?:^|(?<=[\s;]))(?:#(?!\S)|//|%[ \t]*(?=[^\W\d]))[^\n|]*", re.MULTILINE)
 """Comments between the rows of a matrix."""
 BESIDE = regex(
-    r"(?<=[^\w\s\])])[ \t]+(?:and[ \t]+)?(?P<key>[^\W\d][\w.]*)[ \t]*[=:][ \t]*"
-    r"(?P<value>[\w./()+-]+)"
+    r"(?:\A|[,;.$])[ \t$]*(?:and[ \t]+)?(?P<key>[^\W\d][\w.]*)[ \t]*[=:][ \t]*"
+    r"(?P<value>[^\s,;$](?:[^,;$\n]*[^\s,;$.])?)(?=[ \t.]*(?:[,;$]|\Z))"
 )
 """An option behind a matrix, on the same line."""
 QUOTED = regex(r"(?:c?[\[({]\s*)?([\"'])")
@@ -124,7 +126,7 @@ class TextDocument(Record):
 
 def is_key(word: str) -> bool:
     """Return True if a word may be the name of a matrix of a problem, or of a row of one."""
-    word = word.removesuffix("^T")  # of a vector
+    word = plain_name(word).removesuffix("^T")  # of a vector
     key = key_of(word.partition("[")[0]).partition(".")[0]
     return (key in KEYS and is_array(key)) or row_name(word) != "" or word == "s"
 
@@ -286,6 +288,9 @@ class _Reader:
         name = name if self.known(name) else self._other_name(name, block)
         if not name:
             return
+        if name == "X" and not block.name and self._take_rows(value, table.start):
+            self.read.append((table.start, table.end))
+            return
         before = self.values.get(name, value)
         if before != value and not _hold_same_numbers(before, value):
             first = self.chunk.place_at(self.offsets[name][0]).line
@@ -297,6 +302,18 @@ class _Reader:
             (block.at, min(end, table.end) if end >= 0 else table.end),
             (table.start, table.end),
         ]
+
+    def _take_rows(self, value: str, start: int) -> bool:
+        """Take the rows of a table whose labels are q, k1, v1, …; return False for another one."""
+        with suppress(NumberError):
+            grid = grid_of(value)
+            labels = grid.labels[0] or []
+            if all(map(is_key, labels)) and len({label[:1] for label in labels}) > 1:
+                for label, row in zip(labels, grid.rows, strict=True):
+                    self.values[label] = " ".join(word for _, word in row)
+                    self.offsets[label] = start + row[0][0], start + row[0][0]
+                return True
+        return False
 
     def _other_name(self, name: str, block: Block) -> str:
         """Return the key of a matrix whose name is not known; "" for a result in a problem."""
@@ -340,18 +357,27 @@ class _Reader:
 
     def _take_beside(self) -> None:
         """Take the options that are written on the lines of matrices."""
-        for one in BESIDE.finditer(_blank(self.masked, self.read)):
-            key, value = one["key"], one["value"]
-            head = key_of(key.partition(".")[0])
-            if (head in KEYS and not is_key(head)) or self._may_be_meant(key, value, is_set=True):
-                self.values[key] = value
-                self.offsets[key] = one.start("key"), one.start("value")
-                self.read.append(one.span())
-            elif head in KEYS and not row_name(key) and not self._is_result(key, value):
-                place = self.chunk.place_at(one.start("key"))
-                raise error_at(
-                    place, f"{key} has no numbers here", f"write such as {key} = [1 0; 0 1]"
-                )
+        text = _blank(self.masked, self.read)
+        starts = [*(block.at for block in self.blocks[1:]), len(text)]
+        for block, after in zip(self.blocks, starts, strict=False):  # there may be no block
+            start = block.table.end
+            end = text.find("\n", start - 1)
+            for one in BESIDE.finditer(text[start : min(after, end if end >= 0 else after)]):
+                self._take_option(one, start)
+
+    def _take_option(self, one: re.Match[str], start: int) -> None:
+        key, value = one["key"], one["value"]
+        head = key_of(key.partition(".")[0])
+        place = self.chunk.place_at(start + one.start("key"))
+        if (head in KEYS and not is_key(head)) or self._may_be_meant(key, value, is_set=True):
+            if key in self.values:
+                first = self.chunk.place_at(self.offsets[key][0]).line
+                raise error_at(place, twice(key, first), "keep one of them")
+            self.values[key] = value
+            self.offsets[key] = start + one.start("key"), start + one.start("value")
+            self.read.append((start + one.start(), start + one.end()))
+        elif head in KEYS and not row_name(key) and not self._is_result(key, value):
+            raise error_at(place, f"{key} has no numbers here", f"write such as {key} = [1 0; 0 1]")
 
     def _may_be_meant(self, key: str, value: str, is_set: bool) -> bool:
         """Return True for the key of another program, or a misspelt one, with a plain value."""
@@ -389,6 +415,8 @@ class _Reader:
                 is_unread = is_set or any(
                     word.casefold() not in BEFORE_NAME and not self.known(word) for word in words
                 )
+            if self.are_answers:
+                is_unread = is_unread and MAY_BE_ANSWER.search(left) is not None
             if is_unread and not CODE.match(line):
                 unread.append(number)
         return unread
@@ -444,8 +472,7 @@ def unwrapped(chunk: Chunk) -> Chunk | None:
     if not fences:
         return None
     if len(fences) > 2:
-        place = chunk.place_at(fences[2].start())
-        raise error_at(place, "a second text is between ``` marks", "keep one of them")
+        return None
     start, end = [*(fence.start() for fence in fences), len(text)][:2]
     for line in SETTING.finditer(text):
         is_known = (

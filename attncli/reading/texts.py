@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from itertools import takewhile
 from typing import TypeAlias
 
 from attncli.core.numbers.grid import undecorated
@@ -25,10 +26,10 @@ NOISE = regex(
     rf"^{PROMPT}|^(?:\.\.\.|\+)(?=[ \t])|^[ \t]*(?:```|~~~)[^\n]*"
     r"|(?<=[^\s#])[ \t]+(?:#(?!\S)|//)[^\n|]*|(?:^|(?<=[\s;]))%[ \t]*(?=[^\W\d])[^\n|]*"
     r"|^[ \t]*(?:%[^\n]*|//[^\n]*|#(?!#)[^\n=]*(?:=|<-)[^\n]*[\[(][^\n]*)"
-    r"|<!--(?! answer)[^\n]*?-->|/\*[^\n]*?\*/"
+    r"|<!--(?! answer)[^\n]{0,300}?-->|/\*[^\n]{0,300}?\*/"
     r"|^[ \t]*[-*•‣◦][ \t]+(?=[^\W\d]|[*$`\\])"
     r"|<tf\.Tensor: shape=\([\d, ]*\), dtype=\w+, numpy=|Parameter containing:"
-    r"|\b\d++(?:×\d++)*+(?:-element)? ?[A-Z]\w*+\{[^\n:]{1,40}\}:",
+    r"|(?<![\w×])\d++(?:×\d++){0,4}+(?:-element)? ?[A-Z]\w*+\{[^\n:]{1,40}\}:",
     re.MULTILINE,
 )
 """Prompts, comments, bullets, Markdown's fences, and types that libraries print before a matrix."""
@@ -85,7 +86,7 @@ NUMERIC = regex(rf"(?:[\[({{\s]|[\w.]{{1,40}}\(){{0,40}}{ENTRY}(?=[\s,;\])}}&])"
 NO_WORDS = regex(r"[\[\](){}\s]*[-+.\d]")
 """The beginning of a list whose brackets do not match, up to its first number."""
 HEADS = regex(r"[ \t]*([^\W\d][^\s:=|]*(?:[ \t]+[^\W\d][^\s:=|]*)+)[ \t\r]*\n")
-NEAR_ROW = regex(rf"[ \t]*(?:[^\W\d]\S*[ \t:|]+)?{ENTRY}[ \t,;]+{ENTRY}(?![\w.%])[^\n=:]*")
+NEAR_ROW = regex(rf"[ \t]*(?:[^\W\d]\S*[ \t:|]+)?{ENTRY}[ \t,;]+{ENTRY}(?![\w.%])[^\n]*")
 """A line that may be meant as a row of numbers, beside rows that are."""
 LIST_BESIDE = regex(rf"[ \t]*,[ \t]*[\[(]|[ \t\r]*\n[ \t]*{ONE_LIST}[ \t\r]*$", re.MULTILINE)
 """What shows behind a list that it is only the first row."""
@@ -252,7 +253,7 @@ def _is_open(before: str, known: Known) -> bool:
         line = above.rstrip().rpartition("\n")[2]
     line = line.strip()
     has_value = re.search(r"[:=]\s*[^\s*]", line) is not None
-    return not has_value and known(name_in(line, known))
+    return (not has_value or line.endswith((":", "="))) and known(name_in(line, known))
 
 
 BRACES = r"\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}"
@@ -273,7 +274,7 @@ QUOTED = regex(r"(?:.*[^\w\s])?[ \t]*(['\"])([\w.^]+)\1\s*[:,]\s*")
 """The key of a matrix in a mapping of Python, behind what is before it."""
 PLACES = r"(?:\[[^\]\n]{1,20}\])*(?:_?[{(]\d+, ?\d+[)}])?"
 NAME = rf"(?:\\\w+(?:\{{\w+\}}| (?=\w))|[^\W\d])[\w.^{{}}]*{PLACES}"
-IS_SET = r"(?<![<>!=])(?::?=)(?!=)|<-|≈|→"
+IS_SET = r"(?<![<>!=*+/-])(?::?=)(?!=)|<-|≈|→"
 NEXT_STATEMENT = regex(rf"(?:[,;]\s+|\s+and\s+)(?={NAME}\s*(?:{IS_SET}))")
 OPENERS = regex(r"(?:\\left\s*[\[({|.\\]*|[\w.]+\(|[\s$&({\[<])+\Z")
 """The start of what encloses a matrix, at the end of the text before it."""
@@ -327,11 +328,16 @@ def name_in(heading: str, known: Known) -> str:
 
 
 def names_in(heading: str, known: Known) -> tuple[str, ...]:
-    """Return the names of a heading that are set to the same matrix, as in W_q = W_k = …."""
-    parts = re.split(rf"{IS_SET}|\s+(?:and|und)\s+", NEXT_STATEMENT.split(plain_words(heading))[-1])
-    parts = [re.sub(r"\s+(?:is|are)\b.*\Z", "", part) for part in parts]
-    names = [part.strip("[(&>,;. *`") for part in parts if part.strip()]
-    return tuple(names) if len(names) > 1 and all(map(known, names)) else ()
+    """Return the names before a matrix, if there are several, as in W_q = W_k = …."""
+    parts = re.split(rf"{IS_SET}|\s+(?:and|und)\s+|[,;/&]", plain_words(heading))
+    names = list[str]()
+    for part in filter(str.strip, parts):
+        words = re.sub(r"\s+(?:is|are|be)(?:\s+both)?\s*\Z", "", part).split()
+        while len(words) > 1 and (words[0].casefold() in BEFORE_NAME or words[0][:1].isdigit()):
+            words.pop(0)
+        names.append(" ".join(words).strip("[()&>,;:. *`"))
+    last = [*takewhile(known, reversed(names))][::-1]
+    return tuple(last) if len(last) > 1 else ()
 
 
 def _name_in_words(text: str, known: Known, is_set: bool) -> str:
@@ -344,22 +350,31 @@ def _name_in_words(text: str, known: Known, is_set: bool) -> str:
     is_sentence = is_set or len(words) < count
     while words and words[0].casefold() in BEFORE_NAME:
         words.pop(0)
-    if "of" in words[1:]:  # the softmax of the scores
-        words = words[: words.index("of", 1)]
+    if "of" in words[1:] and any(known(word) and len(word) > 2 for word in words[2:]):
+        words = words[: words.index("of", 1)]  # the softmax of the scores, but not weights of cat
     runs = [words]
     if len(words) > 1:  # a letter beside a word is its symbol
         ends = (words[:-1], words[-1]), (words[1:], words[0])
         without = [rest for rest, letter in ends if _is_symbol(letter, rest)]
         inside = range(1, len(words)) if is_sentence else ()
         runs = [*without, *(rest[at:] for rest in without[:1] for at in inside), words]
-        runs += [words[at:] for at in inside]
+        runs += [words[at:] for at in inside if _is_prose(words[:at], words[at], known)]
     names = [" ".join(run) for run in runs if run]
     words_known = [
         one for one in names if known(one) and (len(one) > 2 or len(words) < 2 or one[-1].isdigit())
     ]
-    is_product = len(words) > 1 and known(words[-2])
-    last = names[-1] if is_set and words and known(names[-1]) and not is_product else ""
+    last = words[-1] if is_set and words and known(words[-1]) else ""
+    last = last if len(words) < 2 or (last and _is_prose(words[:-1], last, known)) else ""
     return words_known[0] if words_known else whole if known(whole) else last
+
+
+def _is_prose(words: list[str], name: str, known: Known) -> bool:
+    """Return True for words before a name that are no factors of it, as in weights V and 2 W_q."""
+    is_factor = known(words[-1]) and not words[-1].casefold().startswith(name[:1].casefold())
+    return not is_factor and all(
+        re.fullmatch(r"[^\W\d_][^\W\d_]+[^\W\d_,.;:-]*[,.;:]?|[^\W\d_]+-[^\W\d_]+|[aI]", one)
+        for one in words
+    )
 
 
 def _is_symbol(letter: str, words: list[str]) -> bool:
@@ -393,10 +408,11 @@ CODE_BEFORE = regex(
     r"(?P<code>[^=:(]*[-+−*/@·×^]|(?:[A-Za-z][\w.]*\()+)\s*"
 )
 CODE_AFTER = regex(
-    r"[)\] \t]*(?P<code>\.m?T\b|\.\w+\(|ᵀ|['’](?=[\s;,.]|\Z)"
-    r"|\^\s*\{?\s*(?:\\?(?:T|top|intercal)\b|⊤)|(?<=[\])])\[[^\]\n]*\]|[²³]|==|\bif\b|x[ \t]*\d"
-    r"|%\*%|//|%[ \t]*\d|\*\*|\.[*/^]|\\(?:cdot|times)\s*[\d\\(]"
-    r"|[@×·/^*][ \t]*[\w\[(\\]|[-+−][ \t]*(?:[\d\[(\\]|[\w.]+\())"
+    r"(?:[)\] \t]|\\right\s*\\?[\])}|.])*"
+    r"(?P<code>\.m?T\b|\.\w+\(|ᵀ|\.?['’](?=[\s;,.$]|\Z)|\^[ \t]*\{?\\?\w*\}?|\\(?:frac|sqrt)"
+    r"|[<>&][ \t]*\d|(?<=[\])])\[[^\]\n]*\]|[²³]|==|\bif\b|x[ \t]*\d|%\*%|//|%[ \t]*\d|\*\*"
+    r"|\.[*/^]|\\(?:cdot|times)\s*[\d\\(]|[@×·/^*÷⋅∗⊙⊗][ \t]*[\w\[(\\]"
+    r"|[-+−][ \t]*(?:[\d\[(\\]|[\w.]+\(|[A-Za-z]\b))"
 )
 """Code before a matrix on its line, or after it, by which its numbers are not those of the name."""
 RESULT = regex(
@@ -453,8 +469,10 @@ def _fault_above(before: str, at: int, heading: str) -> str:
 def _fault(text: str, before: str, table: Table) -> str:
     """Return why a table of a text cannot be read; "" if it can."""
     way = "is written beside the matrix; write the matrix itself, worked out"
-    line = before.rpartition("\n")[2].replace("**", "  ")
+    line = before.rpartition("\n")[2].replace("**", "  ").replace("\\approx", "≈")
     *above, beside = re.split(IS_SET, line) if len(line) < MAX_BETWEEN else [""]
+    if code := re.search(r"(?:[*+/@-]|=)=\s*\Z", line):
+        return f"{visible(code[0].strip())} changes a matrix; write the matrix itself"
     if (above and AROUND_SET.sub("", beside)) or re.search(r"\\(?:under|over)brace", beside):
         return f"{visible(beside.strip())} {way}"
     code = CODE_BEFORE.fullmatch(line) if len(line) < MAX_BETWEEN else None

@@ -252,7 +252,7 @@ def _of_yaml(
             yield from documents(inside, folder, are_answers)
             return
         if (found := text_document(replace(chunk, text=written), are_answers)) is not None:
-            if found.unread and not are_answers:
+            if found.unread:
                 document.note_unread(chunk.name, found.unread)
             yield from _of_text(found, folder)
             return
@@ -276,12 +276,15 @@ def _has_headings(raw: Raw, text: str) -> bool:
     Also for a matrix under a heading of Markdown, which is a comment in YAML.
     """
     if isinstance(raw, list):
-        return HEADING.match(text) is not None
+        are_set = any(isinstance(one, str) and "=" in one for one in raw)
+        return are_set or HEADING.match(text) is not None
     if not isinstance(raw, dict):
         return False
     are_open = [isinstance(value, document.Blank) for value in raw.values()]
-    are_set = (isinstance(raw, str) and re.search(r"=\s*[\[(\d-]", raw) for raw in raw.values())
-    return any(are_open[:-1]) or any(re.search(r"\S\s", key) for key in raw) or any(are_set)
+    texts = [raw for raw in raw.values() if isinstance(raw, str) and "\n" not in raw]
+    are_set = any(re.search(r"=\s*[\[(\d-]", one) for one in texts)
+    has_heading = any(re.search(r"\S\s|(?:In|Out) ?\[\d", key) for key in raw)
+    return any(are_open[:-1]) or has_heading or are_set
 
 
 def _of_text(text: TextDocument, folder: Path) -> Iterator[Document]:

@@ -130,6 +130,7 @@ def _grid(text: str) -> LabelledGrid:
     lines = _rows_at_semicolons(_lines(text)) if ";" in text else _lines(text)
     if "|" in text:
         return _of_table([(at, LIST_IN_CELL.sub(_as_cells, line)) for at, line in lines])
+    lines = _without_row_numbers(lines)
     rows = [_cells(line, "\t") for line in lines] if "\t" in text else []
     while rows and all(len(row) > 1 and not row[0][1] for row in rows):  # tabs before all rows
         rows = [row[1:] for row in rows]
@@ -240,8 +241,7 @@ def _without_brackets(text: str) -> tuple[str, tuple[int, ...]]:
         return text, ()
     inner = whole[1]
     _refuse_cut(whole)
-    if pair := decimal_comma(inner):
-        raise ambiguous(pair[1], ("decimal", "separated"), whole.start(1) + pair[0])
+    _refuse_commas(inner, whole.start(1))
     between = re.sub(r"\[[^\[\]]*\]", "", inner)
     if not re.fullmatch(r"[\[\s,;\]]*", between):
         return text, ()
@@ -277,6 +277,13 @@ def _lead(lists: str) -> tuple[int, ...]:
     if any(len(size) > 1 for size in sizes):
         raise NumberError("the lists inside each other are not equally long")
     return tuple(size.pop() for size in sizes[:-2])
+
+
+def _refuse_commas(lists: str, at: int) -> None:
+    if pair := decimal_comma(lists):
+        raise ambiguous(pair[1], ("decimal", "separated"), at + pair[0])
+    if empty := re.search(r"[\[,]\s*(,)", lists):
+        raise NumberError("a cell is empty", at=at + empty.start(1))
 
 
 def _refuse_cut(printed: re.Match[str]) -> None:
@@ -364,7 +371,6 @@ def _of_cells(rows: Sequence[Words]) -> LabelledGrid:
 
 def _of_words(lines: Words) -> LabelledGrid:
     labels: Labels = (None, None)
-    lines = _without_row_numbers(lines)
     first, *others = [len(words_of(line)) for _, line in lines[:2]] or [0]
     if others == [first + 1] or any(re.search(r"[^\W\d_]|:", line) for _, line in lines):
         lines, labels = _without_labels(lines)
@@ -408,8 +414,8 @@ def _without_labels(lines: Words) -> tuple[Words, Labels]:
     has_heads = sides.top and not (_colon(lines[0][1]) or are_labels(cells[1]))
     rest = lines[has_heads:]
     if all(ends := [_colon(line) for _, line in rest]):
-        words = (line[:end].strip() for (_, line), end in zip(rest, ends, strict=True))
-        labels = [re.sub(r"(?i)\Arow\s+(?=\d+\Z)", "", word) for word in words]
+        before = (line[:end].strip() for (_, line), end in zip(rest, ends, strict=True))
+        labels = [re.sub(r"(?i)\Arow\s+(?=\d+\Z)", "", word) for word in before]
         return _cut(rest, [end + 1 for end in ends]), (labels, heads if has_heads else None)
     are_bare = len(cells) > sides.top + 1 and all(
         re.fullmatch(BARE_LABEL, row[0]) and not any(map(is_word, row[1:2]))
