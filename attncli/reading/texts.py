@@ -348,7 +348,7 @@ def _name_in_words(text: str, known: Known, is_set: bool) -> str:
     while words and words[-1].casefold() in AFTER_NAME:
         words.pop()
     is_sentence = is_set or len(words) < count
-    while words and words[0].casefold() in BEFORE_NAME:
+    while words and words[0] != "A" and words[0].casefold() in BEFORE_NAME:
         words.pop(0)
     if "of" in words[1:] and any(known(word) and len(word) > 2 for word in words[2:]):
         words = words[: words.index("of", 1)]  # the softmax of the scores, but not weights of cat
@@ -459,6 +459,8 @@ def _fault_above(before: str, at: int, heading: str) -> str:
         return "these numbers are percent; write a % behind each, or fractions"
     if "\n" not in before[max(at, 0) :]:
         return ""
+    if heading.rstrip().endswith("|") and before[at:].partition("\n")[2].strip():
+        return "a line above is no row of numbers"
     if re.search(r"=.*[*/+@(·×\\-]\s*\Z", heading):
         return f"{visible(heading.strip())} changes the matrix below; write the matrix itself"
     between = before[max(at, 0) :].split("\n")[1:]

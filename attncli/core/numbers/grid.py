@@ -187,7 +187,7 @@ NO_LABELS = ("true", "false", "nan", "na", "null", "none", "n/a", "idk")
 """Words that programs and people write in the place of a number."""
 HEADING = regex(
     r"[#*`$\s]*+(?:(?:step|part|table|figure|schritt|teil|étape|paso|passo)\s*+\d{1,2}\s*[.:)–-]\s*"
-    r"|(?:\d{1,2}\.)*\d{1,2}(?:\s*[.:)]\s*|\s+)(?=[^\W\d])|\(?[a-z]\)(?:\s+|\Z))?(.*?)(?:(?<!\s)\s++\([^()]*\))?",
+    r"|(?:(?:\d{1,2}\.)+\d{1,2}\s+|\d{1,2}\s*[.:)]\s*)(?=[^\W\d])|\(?[a-z]\)(?:\s+|\Z))?(.*?)(?:(?<!\s)\s++\([^()]*\))?",
     re.IGNORECASE,
 )
 """A name with the signs of a heading around it, its number before it or a remark after it."""
