@@ -371,15 +371,16 @@ def _of_cells(rows: Sequence[Words]) -> LabelledGrid:
 
 def _of_words(lines: Words) -> LabelledGrid:
     labels: Labels = (None, None)
-    first, *others = [len(words_of(line)) for _, line in lines[:2]] or [0]
-    if others == [first + 1] or any(re.search(r"[^\W\d_]|:", line) for _, line in lines):
+    first = [word for _, word in words_of(lines[0][1])] if lines else []
+    counted = [str(number) for number in range(len(first))]  # as pandas counts
+    if (first and first == counted) or any(re.search(r"[^\W\d_]|:", line) for _, line in lines):
         lines, labels = _without_labels(lines)
     numbers = zip(lines, rows_of([line for _, line in lines]), strict=True)
     rows = [[(start + at, word) for at, word in row] for (start, _), row in numbers if row]
     if labels[0] and len(rows) < len(labels[0]):
         raise NumberError("there are words without a number beside them")
     firsts, heads = labels[0] or [], labels[1] or []
-    if firsts == [str(number) for number in range(len(rows))]:  # as pandas counts
+    if firsts == [str(number) for number in range(len(rows))]:
         labels = (None, None)
     elif "0" in (*firsts, *heads[:1]) and firsts and all(map(str.isdecimal, firsts)):
         raise NumberError(f"the rows are numbered {', '.join(firsts)}, so some are missing")
