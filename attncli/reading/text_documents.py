@@ -57,7 +57,7 @@ CODE_LINE = (
 )
 """A line of a program without numbers of a matrix."""
 SIGNS = regex(
-    rf"^(?:{PROMPT}[ \t]+)?(?:[$\\\[]+[ \t]*)?(?:{NAME}|[^\W\d][\w ()]*)[ \t]*(?:<-|:?=)(?!=)"
+    rf"^(?:{PROMPT}[ \t]+)?(?:[$\\\[]+[ \t]*)?(?:{NAME}[ \t]*+|[^\W\d][\w ()\t]*+)(?:<-|:?=)(?!=)"
     rf"|^(?:{PROMPT}[ \t]+|##+[ \t]+){NAME}[ \t]*$"
     rf"|^(?:{PROMPT}[ \t]+)?(?:{CODE_LINE})$"
     rf"|^[^\W\d](?:[^\n:\t|>]*\n|\w*[ \t(][^\n:]*:[ \t]*\n)[ \t]*{TWO_NUMBERS}"
@@ -71,7 +71,9 @@ SIGNS = regex(
 JSON_START = regex(r"\s*\{\s*\"\w+\"\s*:\s*[\[{\"\d]")
 WRAPPED = regex(r"\s*(?:Parameter containing:\s*)?(?:[\w.]+\(\s*)?(?:[\[({|⎡⎛┌$\\]|\+-|c\()")
 """The beginning of a pasted matrix without a name, by what is around it."""
-ROWS_ALONE = regex(rf"\s*(?:(?:{LABELLED_ROW}){{2}}|(?!-\s)(?=[^\n]*\d){ROW})", re.MULTILINE)
+ROWS_ALONE = regex(
+    rf"(?:[ \t]*\n)*+(?:(?:{LABELLED_ROW}){{2}}|(?!-\s)(?=[^\n]*\d){ROW})", re.MULTILINE
+)
 VARIABLES = regex(
     r"^[ \t]*([^\W\d]\w*(?:, *[^\W\d]\w*)*)[ \t]*=[ \t]*(\d+(?:, *\d+)*)[ \t;]*$", re.MULTILINE
 )
@@ -87,7 +89,7 @@ FILLED_CALL = regex(rf"(?:[\d.]+\s*\*\s*)?{FILLED}")
 NO_CONTENT = regex(r"(?:^|(?<=[\s;]))(?:#(?!\S)|//|%[ \t]*(?=[^\W\d]))[^\n|]*", re.MULTILINE)
 """Comments between the rows of a matrix."""
 BESIDE = regex(
-    r"(?:\A|[,;.$])[ \t$]*(?:and[ \t]+)?(?P<key>[^\W\d][\w.]*)[ \t]*[=:][ \t]*"
+    r"(?:\A|(?<![,;.$\s])[,;.$])[ \t$]*+(?:and[ \t]+)?(?P<key>[^\W\d][\w.]*)[ \t]*[=:][ \t]*"
     r"(?P<value>[^\s,;$](?:[^,;$\n]*[^\s,;$.])?)(?=[ \t.]*(?:[,;$]|\Z))"
 )
 """An option behind a matrix, on the same line."""

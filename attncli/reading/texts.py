@@ -86,7 +86,7 @@ NUMERIC = regex(rf"(?:[\[({{\s]|[\w.]{{1,40}}\(){{0,40}}{ENTRY}(?=[\s,;\])}}&])"
 NO_WORDS = regex(r"[\[\](){}\s]*[-+.\d]")
 """The beginning of a list whose brackets do not match, up to its first number."""
 HEADS = regex(r"[ \t]*([^\W\d][^\s:=|]*(?:[ \t]+[^\W\d][^\s:=|]*)+)[ \t\r]*\n")
-NEAR_ROW = regex(rf"[ \t]*(?:[^\W\d]\S*[ \t:|]+)?{ENTRY}[ \t,;]+{ENTRY}(?![\w.%])[^\n]*")
+NEAR_ROW = regex(rf"[ \t]*+(?:[^\W\d][^\s:|]*+[ \t:|]++)?{ENTRY}[ \t,;]+{ENTRY}(?![\w.%])[^\n]*")
 """A line that may be meant as a row of numbers, beside rows that are."""
 LIST_BESIDE = regex(rf"[ \t]*,[ \t]*[\[(]|[ \t\r]*\n[ \t]*{ONE_LIST}[ \t\r]*$", re.MULTILINE)
 """What shows behind a list that it is only the first row."""
@@ -275,8 +275,8 @@ QUOTED = regex(r"(?:.*[^\w\s])?[ \t]*(['\"])([\w.^]+)\1\s*[:,]\s*")
 PLACES = r"(?:\[[^\]\n]{1,20}\])*(?:_?[{(]\d+, ?\d+[)}])?"
 NAME = rf"(?:\\\w+(?:\{{\w+\}}| (?=\w))|[^\W\d])[\w.^{{}}]*{PLACES}"
 IS_SET = r"(?<![<>!=*+/-])(?::?=)(?!=)|<-|≈|→"
-NEXT_STATEMENT = regex(rf"(?:[,;]\s+|\s+and\s+)(?={NAME}\s*(?:{IS_SET}))")
-OPENERS = regex(r"(?:\\left\s*[\[({|.\\]*|[\w.]+\(|[\s$&({\[<])+\Z")
+NEXT_STATEMENT = regex(rf"(?:[,;]\s++|(?<=\S)\s++and\s++)(?={NAME}\s*+(?:{IS_SET}))")
+OPENERS = regex(r"(?<![\s$&({\[<\w.])(?:\\left\s*[\[({|.\\]*|[\w.]++\(|[\s$&({\[<])++\Z")
 """The start of what encloses a matrix, at the end of the text before it."""
 AROUND = regex(r"\W*|\s*\\(?:begin|end|left|centering|hline|label)\b.*")
 """A line between a name and its matrix that is neither."""
@@ -329,10 +329,10 @@ def name_in(heading: str, known: Known) -> str:
 
 def names_in(heading: str, known: Known) -> tuple[str, ...]:
     """Return the names before a matrix, if there are several, as in W_q = W_k = …."""
-    parts = re.split(rf"{IS_SET}|\s+(?:and|und)\s+|[,;/&]", plain_words(heading))
+    parts = re.split(rf"{IS_SET}|(?<=\S)\s++(?:and|und)\s++|[,;/&]", plain_words(heading))
     names = list[str]()
     for part in filter(str.strip, parts):
-        words = re.sub(r"\s+(?:is|are|be)(?:\s+both)?\s*\Z", "", part).split()
+        words = re.sub(r"(?<=\S)\s++(?:is|are|be)\b(?:\s++both)?+\s*+\Z", "", part).split()
         while len(words) > 1 and (words[0].casefold() in BEFORE_NAME or words[0][:1].isdigit()):
             words.pop(0)
         names.append(" ".join(words).strip("[()&>,;:. *`"))
@@ -368,13 +368,13 @@ def _name_in_words(text: str, known: Known, is_set: bool) -> str:
     return words_known[0] if words_known else whole if known(whole) else last
 
 
+PROSE_WORD = regex(r"[^\W\d_]{2,}+[,.;:]?|[^\W\d_]++-[^\W\d_]++|[aI]")
+
+
 def _is_prose(words: list[str], name: str, known: Known) -> bool:
     """Return True for words before a name that are no factors of it, as in weights V and 2 W_q."""
     is_factor = known(words[-1]) and not words[-1].casefold().startswith(name[:1].casefold())
-    return not is_factor and all(
-        re.fullmatch(r"[^\W\d_][^\W\d_]+[^\W\d_,.;:-]*[,.;:]?|[^\W\d_]+-[^\W\d_]+|[aI]", one)
-        for one in words
-    )
+    return not is_factor and all(map(PROSE_WORD.fullmatch, words))
 
 
 def _is_symbol(letter: str, words: list[str]) -> bool:
@@ -400,7 +400,7 @@ def _heading(before: str, known: Known, is_flat: bool) -> tuple[str, int, str]:
 
 
 AROUND_SET = regex(
-    rf"(?:{MAKER}|\\(?:left|displaystyle|textstyle|q?quad|[,;:! ])|[\s$&*_`(\[{{<|.\\])+"
+    rf"(?:(?<![\w.]){MAKER}|\\(?:left|displaystyle|textstyle|q?quad|[,;:! ])|[\s$&*_`(\[{{<|.\\])+"
 )
 """What may be written between the sign after a name and its matrix."""
 CODE_BEFORE = regex(
@@ -423,7 +423,7 @@ RESULT = regex(
 """The text between two matrices of one calculation, with = before a result."""
 
 
-LIKE_CELL = regex(r"[^\W\d]\w*\s*(?:[_(\[{].*|.*[\d₀-₉])")
+LIKE_CELL = regex(r"[^\W\d](?=[^\n]*[_(\[{\d₀-₉])[^\n]*")
 """What may be the name of a cell or a row of a step, even if it is not known."""
 
 
@@ -461,7 +461,7 @@ def _fault_above(before: str, at: int, heading: str) -> str:
         return ""
     if heading.rstrip().endswith("|") and before[at:].partition("\n")[2].strip():
         return "a line above is no row of numbers"
-    if re.search(r"=.*[*/+@(·×\\-]\s*\Z", heading):
+    if "=" in heading and heading.rstrip().endswith(tuple("*/+@(·×\\-")):
         return f"{visible(heading.strip())} changes the matrix below; write the matrix itself"
     between = before[max(at, 0) :].split("\n")[1:]
     lost = next((line.strip() for line in between if NEAR_ROW.fullmatch(line)), "")

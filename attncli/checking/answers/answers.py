@@ -261,7 +261,7 @@ def _hint(fault: Fault, raw: Any, trace: Trace) -> str:
     if len(fault.path) > 1:
         return fault.message
     word, shape = str(fault.path[0]), shape_of(raw)
-    is_cell = "[" in word or is_row(re.sub(r"\d+(?=\}?\Z)", "1", word), trace)
+    is_cell = "[" in word or is_row(re.sub(r"(?<!\d)\d++(?=\}?\Z)", "1", word), trace)
     inputs = [x.value.shape for x in trace.inputs.values()]
     is_like = is_cell or (is_one_number(raw) and is_slip(fault))
     if (isinstance(fault, InputNamed) and shape in inputs) or not (is_like or shape):

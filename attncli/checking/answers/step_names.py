@@ -29,7 +29,7 @@ MAX_KEY_LENGTH = 500
 PLACE = regex(r"_(\w{1,200})\Z|\[([^,\[\]:]{1,200})\]\Z")
 """One place behind a name: alpha_3, weights[great]."""
 
-NUMBERED = regex(r"([^\W\d]+?)[_{]*(\d{1,4})\}?")
+NUMBERED = regex(r"([^\W\d_](?:_*[^\W\d_])*+)[_{]*+(\d{1,4})\}?")
 """A word and the number of a row: z_0."""
 
 ONE_NUMBER = regex(r"[^\s,;]+(,\d+)?")

@@ -43,7 +43,7 @@ PRINTED = (
 """A matrix in brackets, as it is or as a program prints it; no call that changes its numbers."""
 WHOLE_TYPE = r"(?i)(?:u?int|long|short|bool|byte)(?:tensor\(|\d*\b)"
 """A type of whole numbers, to which a program cuts others, in such a call."""
-NOT_WHOLE = r"[^\s,\[\]]*(?:\.\d*[1-9]|[eE]-|/)[^\s,\[\]]*"
+NOT_WHOLE = r"(?<![^\s,\[\]])(?=[^\s,\[\]]*(?:\.\d*[1-9]|[eE]-|/))[^\s,\[\]]++"
 FACTORS = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)"
 FILLED = regex(
     rf"\s*+(?:(?P<factor>{FACTORS})\s*\*\s*)?(?P<module>(?:np|numpy|torch|jnp)\.)?"
