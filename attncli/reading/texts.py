@@ -26,7 +26,8 @@ NOISE = regex(
     rf"^{PROMPT}|^(?:\.\.\.|\+)(?=[ \t])|^[ \t]*(?:```|~~~)[^\n]*"
     r"|(?<=[^\s#])[ \t]+(?:#(?!\S)|//)[^\n|]*|(?:^|(?<=[\s;]))%[ \t]*(?=[^\W\d])[^\n|]*"
     r"|^[ \t]*(?:%[^\n]*|//[^\n]*|#(?!#)[^\n=]*(?:=|<-)[^\n]*[\[(][^\n]*)"
-    r"|<!--(?! answer)[^\n]{0,300}?-->|/\*[^\n]{0,300}?\*/"
+    r"|<!--(?! answer)[^\n]{0,300}?-->|/\*[^\n]{0,300}?\*/|^[ \t]*/\*(?:[^*]|\*(?!/)){0,1000}+\*/"
+    r"|(?:\A|(?<=\n\n))[ \t]*(?P<quotes>\"\"\"|''')(?s:.{0,1000}?)(?P=quotes)"
     r"|^[ \t]*[-*•‣◦][ \t]+(?=[^\W\d]|[*$`\\])"
     r"|<tf\.Tensor: shape=\([\d, ]*\), dtype=\w+, numpy=|Parameter containing:"
     r"|(?<![\w×])\d++(?:×\d++){0,4}+(?:-element)? ?[A-Z]\w*+\{[^\n:]{1,40}\}:",
@@ -83,10 +84,15 @@ DENSE_ROWS = regex(rf"(?:{ROW}){{2,}}", re.MULTILINE)
 TEX_EDGE = regex(r"\\(?:begin|(?P<end>end))\s*\{[a-zA-Z]*(?:matrix|array|tabular)\*?\}")
 NUMERIC = regex(rf"(?:[\[({{\s]|[\w.]{{1,40}}\(){{0,40}}{ENTRY}(?=[\s,;\])}}&])")
 """The beginning of a list, up to its first number."""
+TUPLE = regex(rf"\(\s*+{MAKER}")
+"""The beginning of several matrices, as functions return them: (tensor(…), tensor(…))."""
 NO_WORDS = regex(r"[\[\](){}\s]*[-+.\d]")
 """The beginning of a list whose brackets do not match, up to its first number."""
 HEADS = regex(r"[ \t]*([^\W\d][^\s:=|]*(?:[ \t]+[^\W\d][^\s:=|]*)+)[ \t\r]*\n")
-NEAR_ROW = regex(rf"[ \t]*+(?:[^\W\d][^\s:|]*+[ \t:|]++)?{ENTRY}[ \t,;]+{ENTRY}(?![\w.%])[^\n]*")
+NEAR_ROW = regex(
+    rf"[ \t]*+(?:[^\W\d][^\s:|]*+[ \t:|]++)?{ENTRY}[ \t,;]+{ENTRY}(?![\w.%])[^\n]*"
+    rf"|[ \t]*+(?:{ENTRY}[ \t,;]++)++[^\W\d]\w*+(?:[ \t,;]++{ENTRY})++{LINE_END}"
+)
 """A line that may be meant as a row of numbers, beside rows that are."""
 LIST_BESIDE = regex(rf"[ \t]*,[ \t]*[\[(]|[ \t\r]*\n[ \t]*{ONE_LIST}[ \t\r]*$", re.MULTILINE)
 """What shows behind a list that it is only the first row."""
@@ -115,7 +121,7 @@ class Block(Record):
 
 def cleaned(text: str) -> str:
     """Return a text with blanks in place of prompts, comments and other words around matrices."""
-    return NOISE.sub(lambda noise: " " * len(noise[0]), text)
+    return NOISE.sub(lambda noise: re.sub(r"[^\n]", " ", noise[0]), text)
 
 
 def tables_in(text: str, known: Known) -> list[Table]:
@@ -216,6 +222,8 @@ def _bracketed(
     start += len(found[0]) - len(found[0].lstrip())
     before = line.rstrip()
     is_set = before.endswith(("=", ":", "<-", "≈", "→", "left"))
+    if kind == "list" and TUPLE.match(text, end - 1):
+        return None
     if kind != "filled" and not NUMERIC.match(text, end - 1):
         is_matrix = kind == "call" and is_set and NO_WORDS.match(text, end)
         return Table(start, end, fault="this is no matrix of numbers") if is_matrix else None
@@ -423,6 +431,10 @@ RESULT = regex(
 """The text between two matrices of one calculation, with = before a result."""
 
 
+UNPACKED = regex(rf"\A\W*{NAME}(?:, ?{NAME})+ ?=[^=]*\Z")
+"""A line that gives several names to the parts of what follows."""
+NEXT_OF_TUPLE = regex(rf"[)\s]*,[\s(]*(?=\Z|\[|{MAKER})")
+"""The text between two matrices of a tuple."""
 LIKE_CELL = regex(r"[^\W\d](?=[^\n]*[_(\[{\d₀-₉])[^\n]*")
 """What may be the name of a cell or a row of a step, even if it is not known."""
 
@@ -443,6 +455,10 @@ def blocks_in(text: str, known: Known) -> list[Block]:
         fault = table.fault or _fault(text, before, table) or _fault_above(before, at, heading)
         place = table.start if at < 0 else table.start - len(before) + at
         one = Block(name, place, replace(table, fault=fault), names_in(heading, known))
+        if blocks and blocks[-1].names and NEXT_OF_TUPLE.fullmatch(before):
+            name, *others = blocks[-1].names
+            blocks[-1] = replace(blocks[-1], name=name, names=())
+            one = replace(one, name=others[0], names=tuple(others))
         if joined and joined["equals"]:
             kept = blocks[first]
             blocks[first:] = [replace(one, name=kept.name, at=kept.at, names=())]
@@ -475,6 +491,9 @@ def _fault(text: str, before: str, table: Table) -> str:
     *above, beside = re.split(IS_SET, line) if len(line) < MAX_BETWEEN else [""]
     if code := re.search(r"(?:[*+/@-]|=)=\s*\Z", line):
         return f"{visible(code[0].strip())} changes a matrix; write the matrix itself"
+    is_nested = re.search(r"\[\s*\[", text[table.start : table.end]) is not None
+    if is_nested and UNPACKED.search(line) and not NEXT_OF_TUPLE.match(text, table.end):
+        return "in Python these names are those of its rows; write A = B = … for equal matrices"
     if (above and AROUND_SET.sub("", beside)) or re.search(r"\\(?:under|over)brace", beside):
         return f"{visible(beside.strip())} {way}"
     code = CODE_BEFORE.fullmatch(line) if len(line) < MAX_BETWEEN else None

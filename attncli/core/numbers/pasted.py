@@ -83,8 +83,8 @@ LABELLED_LIST = regex(
 """A row in brackets behind a label and a colon."""
 LIST_IN_CELL = regex(r"(?<=[| ])\[([^\[\]|]*)\](?=[ \t]*\|)")
 """A row of numbers in one cell of a table: | I | [1, 0] |."""
-ROW_NUMBER = regex(r"[ \t]*(?:\((\d{1,3})\)|(\d{1,3})[.)])[ \t]+(?=\S)")
-"""The number of a row: 1. or (1)."""
+ROW_NUMBER = regex(r"[ \t]*(?:\(?(\d{1,3})\)|(\d{1,3})\.)[ \t]+(?=\S)")
+"""The number of a row: (1) or 1), or as its second group 1., as NumPy prints a float, too."""
 MAX_LISTS = 8
 """Maximum number of lists inside each other; those of a matrix of too many axes are counted."""
 ELLIPSIS = r"\.\.\.|[…⋯⋮⋱]|\\[cvdl]?dots"
@@ -248,7 +248,8 @@ def _without_brackets(text: str) -> tuple[str, tuple[int, ...]]:
     lead = _lead(inner)
     is_one_row = len(re.findall(r"\[[^\[\]]*\]", inner)) == 1
     inner = inner.replace(";", "\n") if is_one_row else re.sub(r"[\r\n;]", " ", inner)
-    if "," in between:  # in lists a comma separates numbers, as YAML reads it too
+    is_dense = is_one_row and not re.search(r"[\s;]", inner.strip("[] \t\r\n"))
+    if is_dense or "," in between:  # in lists a comma separates numbers, as YAML reads it too
         inner = inner.replace(",", " ")
     return " " * whole.start(1) + inner.replace("[", " ").replace("]", "\n"), lead
 
@@ -394,11 +395,15 @@ def _without_row_numbers(lines: Words) -> Words:
     is_count = len(lines) > 1 and numbers == [str(n) for n in range(1, len(lines) + 1)]
     if not is_count or re.search(r"\s\d+\.(?!\d)", "\n".join(line[1:] for _, line in lines)[2:]):
         return lines
-    return [
+    rows = [
         (at + one.end(), line[one.end() :])
         for (at, line), one in zip(lines, numbered, strict=True)
         if one
     ]
+    are_single = all(len(words_of(row)) == 1 for _, row in rows)
+    if any(one[2] and (are_single or one[0].endswith("  ")) for one in numbered if one):
+        raise NumberError("1. may be a number, or that of a row; write 1.0, or (1) for a row")
+    return rows
 
 
 def _without_labels(lines: Words) -> tuple[Words, Labels]:
