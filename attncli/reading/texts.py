@@ -433,6 +433,7 @@ RESULT = regex(
 
 UNPACKED = regex(rf"\A\W*{NAME}(?:, ?{NAME})+ ?=[^=]*\Z")
 """A line that gives several names to the parts of what follows."""
+NOT_SHARED = "in Python these names are those of its rows; write A = B = … for equal matrices"
 NEXT_OF_TUPLE = regex(rf"[)\s]*,[\s(]*(?=\Z|\[|{MAKER})")
 """The text between two matrices of a tuple."""
 LIKE_CELL = regex(r"[^\W\d](?=[^\n]*[_(\[{\d₀-₉])[^\n]*")
@@ -456,9 +457,7 @@ def blocks_in(text: str, known: Known) -> list[Block]:
         place = table.start if at < 0 else table.start - len(before) + at
         one = Block(name, place, replace(table, fault=fault), names_in(heading, known))
         if blocks and blocks[-1].names and NEXT_OF_TUPLE.fullmatch(before):
-            name, *others = blocks[-1].names
-            blocks[-1] = replace(blocks[-1], name=name, names=())
-            one = replace(one, name=others[0], names=tuple(others))
+            blocks[-1], one = _of_tuple(blocks[-1], one)
         if joined and joined["equals"]:
             kept = blocks[first]
             blocks[first:] = [replace(one, name=kept.name, at=kept.at, names=())]
@@ -467,6 +466,22 @@ def blocks_in(text: str, known: Known) -> list[Block]:
             blocks.append(one)
         end = table.end
     return blocks
+
+
+def _of_tuple(first: Block, second: Block) -> tuple[Block, Block]:
+    """Return two parts of a tuple, each with its own of the names before it."""
+    name, *others = first.names
+    known = "" if first.table.fault == NOT_SHARED else first.table.fault
+    fault = second.table.fault or (NOT_SHARED if len(others) > 1 else "")
+    return (
+        replace(first, name=name, names=(), table=replace(first.table, fault=known)),
+        replace(
+            second,
+            name=others[0],
+            names=tuple(others) if len(others) > 1 else (),
+            table=replace(second.table, fault=fault),
+        ),
+    )
 
 
 def _fault_above(before: str, at: int, heading: str) -> str:
@@ -492,8 +507,8 @@ def _fault(text: str, before: str, table: Table) -> str:
     if code := re.search(r"(?:[*+/@-]|=)=\s*\Z", line):
         return f"{visible(code[0].strip())} changes a matrix; write the matrix itself"
     is_nested = re.search(r"\[\s*\[", text[table.start : table.end]) is not None
-    if is_nested and UNPACKED.search(line) and not NEXT_OF_TUPLE.match(text, table.end):
-        return "in Python these names are those of its rows; write A = B = … for equal matrices"
+    if is_nested and UNPACKED.search(line):
+        return NOT_SHARED
     if (above and AROUND_SET.sub("", beside)) or re.search(r"\\(?:under|over)brace", beside):
         return f"{visible(beside.strip())} {way}"
     code = CODE_BEFORE.fullmatch(line) if len(line) < MAX_BETWEEN else None
