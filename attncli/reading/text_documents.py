@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
-from itertools import takewhile
+from os.path import commonprefix
 
 from attncli.core.errors import InputError, KeyPath, Place
 from attncli.core.numbers.forms import ArrayForm
@@ -89,8 +89,8 @@ FILLED_CALL = regex(rf"(?:[\d.]+\s*\*\s*)?{FILLED}")
 NO_CONTENT = regex(r"(?:^|(?<=[\s;]))(?:#(?!\S)|//|%[ \t]*(?=[^\W\d]))[^\n|]*", re.MULTILINE)
 """Comments between the rows of a matrix."""
 BESIDE = regex(
-    r"(?:\A|(?<![,;.$\s])[,;.$])[ \t$]*+(?:and[ \t]+)?(?P<key>[^\W\d][\w.]*)[ \t]*[=:][ \t]*"
-    r"(?P<value>[^\s,;$](?:[^,;$\n]*[^\s,;$.])?)(?=[ \t.]*(?:[,;$]|\Z))"
+    r"(?:\A|(?<![,;.$\s])[,;.$])[ \t$]*+(?:and[ \t]+)?(?P<key>[^\W\d][\w.]*)[ \t]*"
+    r"(?P<sign>[=:])[ \t]*(?P<value>[^\s,;$](?:[^,;$\n]*[^\s,;$.])?)(?=[ \t.]*(?:[,;$]|\Z))"
 )
 """An option behind a matrix, on the same line."""
 QUOTED = regex(r"(?:c?[\[({]\s*)?([\"'])")
@@ -200,14 +200,13 @@ class _Reader:
             if self.known(one.name) or not one.table.is_flat or self._is_answer(one.name)
         ]
         named = [one for one in self.blocks if self.known(one.name)]
-        is_bare = len(self.blocks) == 1 and self._is_bare(self.blocks[0])
+        is_bare = len(self.blocks) == 1 and not (
+            self.text[: self.blocks[0].table.start].strip("\r\n \t[($\\")
+        )
         is_set = any(line["sign"] and is_key(line["key"]) for line in SETTING.finditer(masked))
         others = self.blocks if are_answers else self.values or is_set
         self.has_content = bool(named or is_bare or others)
         self.masked = masked
-
-    def _is_bare(self, block: Block) -> bool:
-        return not self.text[: block.table.start].strip("\r\n \t[($\\")
 
     def _without_settings(self) -> str:
         """Return the text with blanks in place of lines that set keys which are no matrices."""
@@ -235,14 +234,16 @@ class _Reader:
             re.match(r"\{(?!\{)", line["value"]) is not None or inner is not None
         )
 
-    def _set(self, line: re.Match[str]) -> tuple[int, int]:
-        """Take a line that sets a key, and what is indented below it; return where they are."""
+    def _set(self, line: re.Match[str], at: int = 0) -> tuple[int, int]:
+        """Take what sets a key, and what is indented below it, in a text that begins at an offset.
+
+        Return where they are.
+        """
         start, end = line.span()
         if line["sign"]:
-            key = plain_name(line["key"])
-            self.values[key] = _value(line["value"])
-            self.offsets[key] = line.start("key"), line.start("value")
-            return start, end
+            offsets = at + line.start("key"), at + line.start("value")
+            self._put(plain_name(line["key"]), _value(line["value"]), offsets)
+            return at + start, at + end
         column = len(line[0]) - len(line[0].lstrip())
         below = re.compile(rf"(?:\n(?:[ \t]{{{column + 1},}}[^\n]*|[ \t\r]*(?=\n)|- [^\n]*))*")
         if found := below.match(self.text, end):
@@ -255,7 +256,7 @@ class _Reader:
             self._take(block)
         if not self.are_answers:
             for line in SETTING.finditer(_blank(self.masked, self.read)):
-                self._take_unread(line)
+                self._take_setting(line)
             self._take_beside()
             self._leave_out_results()
         self.kept.sort()
@@ -293,17 +294,20 @@ class _Reader:
         if name == "X" and not block.name and self._take_rows(value, table.start):
             self.read.append((table.start, table.end))
             return
-        before = self.values.get(name, value)
-        if before != value and not _hold_same_numbers(before, value):
-            first = self.chunk.place_at(self.offsets[name][0]).line
-            raise error_at(self.chunk.place_at(block.at), twice(name, first), "keep one of them")
-        self.values[name] = before
-        self.offsets.setdefault(name, (block.at, table.start))
+        self._put(name, value, (block.at, table.start))
         end = self.text.find("\n", block.at)
         self.read += [
             (block.at, min(end, table.end) if end >= 0 else table.end),
             (table.start, table.end),
         ]
+
+    def _put(self, name: str, value: Raw, offsets: tuple[int, int]) -> None:
+        """Take a value; refuse another one of the same name."""
+        before = self.values.setdefault(name, value)
+        if before != value and not _hold_same_numbers(before, value):
+            first = self.chunk.place_at(self.offsets[name][0]).line
+            raise error_at(self.chunk.place_at(offsets[0]), twice(name, first), "keep one of them")
+        self.offsets.setdefault(name, offsets)
 
     def _take_rows(self, value: str, start: int) -> bool:
         """Take the rows of a table whose labels are q, k1, v1, …; return False for another one."""
@@ -312,8 +316,8 @@ class _Reader:
             labels = grid.labels[0] or []
             if all(map(is_key, labels)) and len({label[:1] for label in labels}) > 1:
                 for label, row in zip(labels, grid.rows, strict=True):
-                    self.values[label] = " ".join(word for _, word in row)
-                    self.offsets[label] = start + row[0][0], start + row[0][0]
+                    at = start + row[0][0]
+                    self._put(label, " ".join(word for _, word in row), (at, at))
                 return True
         return False
 
@@ -344,14 +348,16 @@ class _Reader:
                 return error_at(self.chunk.place_at(table.start + error.at), f"{name}: {error}")
         return error_at(self.chunk.place_at(table.start), table.fault)
 
-    def _take_unread(self, line: re.Match[str]) -> None:
-        """Take a line that sets a key without a matrix, which is an error, or a file."""
+    def _take_setting(self, line: re.Match[str], at: int = 0) -> None:
+        """Take what sets a key without a matrix: an option, a file, or an error."""
         key, value = plain_name(line["key"]), line["value"].strip()
+        head = key_of(key.partition(".")[0])
         if is_key(key):
-            if not self._is_result(key, value) and not row_name(key):
-                self.read.append(self._set(line))
-        elif self._may_be_meant(key, value, bool(line["sign"])):
-            self.read.append(self._set(line))
+            is_taken = not self._is_result(key, value) and not row_name(key)
+        else:
+            is_taken = head in KEYS or self._may_be_meant(key, value, bool(line["sign"]))
+        if is_taken:
+            self.read.append(self._set(line, at))
 
     def _is_result(self, key: str, value: str) -> bool:
         """Return True for what is calculated, as in Q = X W_q: without numbers of its own."""
@@ -365,21 +371,7 @@ class _Reader:
             start = block.table.end
             end = text.find("\n", start - 1)
             for one in BESIDE.finditer(text[start : min(after, end if end >= 0 else after)]):
-                self._take_option(one, start)
-
-    def _take_option(self, one: re.Match[str], start: int) -> None:
-        key, value = one["key"], one["value"]
-        head = key_of(key.partition(".")[0])
-        place = self.chunk.place_at(start + one.start("key"))
-        if (head in KEYS and not is_key(head)) or self._may_be_meant(key, value, is_set=True):
-            if key in self.values:
-                first = self.chunk.place_at(self.offsets[key][0]).line
-                raise error_at(place, twice(key, first), "keep one of them")
-            self.values[key] = value
-            self.offsets[key] = start + one.start("key"), start + one.start("value")
-            self.read.append((start + one.start(), start + one.end()))
-        elif head in KEYS and not row_name(key) and not self._is_result(key, value):
-            raise error_at(place, f"{key} has no numbers here", f"write such as {key} = [1 0; 0 1]")
+                self._take_setting(one, start)
 
     def _may_be_meant(self, key: str, value: str, is_set: bool) -> bool:
         """Return True for the key of another program, or a misspelt one, with a plain value."""
@@ -410,8 +402,7 @@ class _Reader:
         for number, (line, left) in enumerate(zip(lines, rest, strict=True), self.chunk.before + 1):
             is_unread = re.search(r"\w", left) is not None
             if left != line:  # beside a matrix, words before it are prose
-                same = sum(1 for _ in takewhile(_is_same, zip(left[::-1], line[::-1], strict=True)))
-                behind = left[len(left) - same :]
+                behind = commonprefix([left[::-1], line[::-1]])[::-1]  # noqa: RUF071 - of texts
                 words = re.findall(r"(?<![\\\w])[^\W\d_]{3,}", behind)
                 is_set = re.search(r"=[ \t]?[\w\"'(-]", left) is not None
                 is_unread = is_set or any(
@@ -422,10 +413,6 @@ class _Reader:
             if is_unread and not CODE.match(line):
                 unread.append(number)
         return unread
-
-
-def _is_same(pair: tuple[str, str]) -> bool:
-    return pair[0] == pair[1]
 
 
 def _blank(text: str, spans: Iterable[tuple[int, int]]) -> str:
