@@ -17,16 +17,7 @@ from attncli.core.errors import InputError, Place
 from attncli.core.records import Record
 from attncli.core.text.strings import regex
 from attncli.reading.document import Submission, error_at
-from attncli.reading.files import (
-    files_in,
-    folder_name,
-    folders_in,
-    is_file,
-    is_folder,
-    is_hidden,
-    leads_outside,
-    open_file,
-)
+from attncli.reading.files import entries_in, folder_name, is_file, is_folder, is_hidden, open_file
 from attncli.reading.programs import BY_SUFFIX, PAGE_SUFFIXES
 from attncli.reading.read import MARKS, STDIN, WORKSHEET_SUFFIXES, read
 
@@ -125,14 +116,16 @@ def find_answer_files(sources: Sequence[str], course: Course) -> list[AnswerFile
 def _in_folder(folder: str, within: PathParts, course: Course) -> list[AnswerFile]:
     """Return the files in a folder and below: answers, then unreadable ones, folders, the rest."""
     files: list[AnswerFile] = []
-    for path, below in files_in(folder):
-        kind, parts = _kind(path, folder), within + below
-        if kind == "other":
+    folders: list[tuple[str, PathParts]] = []
+    for path, below, is_inner_folder in entries_in(folder):
+        parts = within + below
+        if is_inner_folder:
+            folders.append((path, parts))
+        elif (kind := _kind(path, folder)) == "other":
             files.append(AnswerFile(path, parts, folder, kind))
         elif kind != "metadata":
             files.append(read_answer_file(path, parts, folder, course, kind))
     used = {one.parts[:n] for one in files if one.kind != "other" for n in range(len(one.parts))}
-    folders = ((path, within + below) for path, below in folders_in(folder))
     empty = [(path, parts) for path, parts in folders if parts not in used]
     files += [AnswerFile(path, (*parts, ""), folder, "folder") for path, parts in empty]
     return sorted(files, key=lambda one: get_args(FileKind).index(one.kind))
@@ -141,16 +134,18 @@ def _in_folder(folder: str, within: PathParts, course: Course) -> list[AnswerFil
 def answer_paths(sources: Sequence[str]) -> Iterator[str]:
     """Yield the files of answers that the user names, and those in folders."""
     for source in sources:
-        inside = files_in(source) if is_folder(source) else ()
-        yield from (path for path, _ in inside if _kind(path, source) in ("answers", "unreadable"))
         if not is_folder(source):
             yield source
+            continue
+        for path, _, is_inner_folder in entries_in(source):
+            if not is_inner_folder and _kind(path, source) in ("answers", "unreadable"):
+                yield path
 
 
 def _kind(path: str, folder: str) -> FileKind:
     file = Path(path)
     suffix = file.suffix.lower()
-    if is_hidden(file.name) or not is_file(path) or leads_outside(path, folder):
+    if is_hidden(file.name) or not is_file(path, within=folder):
         return "other"
     if file.name == METADATA:
         return "metadata"
@@ -269,8 +264,7 @@ class ClassFolders:
 def _submitters(file: Path) -> Mapping[str, Sequence[tuple[str, ...]]]:
     """Return the students of each folder: https://help.gradescope.com (Export submissions)."""
     students: dict[str, Sequence[tuple[str, ...]]] = {}
-    is_own = is_file(str(file)) and not leads_outside(str(file), str(file.parent))
-    for document in read(file) if is_own else ():
+    for document in read(file) if is_file(str(file), within=str(file.parent)) else ():
         for folder, about in document.values.items():
             people = about.get(":submitters") if isinstance(about, Mapping) else None
             words = (":name", ":sid", ":email")

@@ -17,7 +17,7 @@ from attncli.core.problem.problem import Problem
 from attncli.core.records import Record
 from attncli.core.text.strings import visible
 from attncli.reading.document import FileName, Submission, error_at
-from attncli.reading.files import files_in, is_file, is_folder, is_hidden, leads_outside
+from attncli.reading.files import entries_in, is_file, is_folder, is_hidden
 from attncli.reading.load import Overrides, load_each
 
 PROBLEM_SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".csv", ".tsv", ".npz", ".xlsx", ".xlsm")
@@ -199,8 +199,9 @@ def problem_files(folder: str, allow_outside: bool = False) -> dict[str, tuple[s
     """
     folders = {
         path: parts[:-1]
-        for path, parts in files_in(folder)
-        if Path(path).suffix.lower() in PROBLEM_SUFFIXES
+        for path, parts, is_inner_folder in entries_in(folder)
+        if not is_inner_folder
+        and Path(path).suffix.lower() in PROBLEM_SUFFIXES
         and SOLUTIONS not in parts[:-1]
         and not is_hidden(Path(path).name)
     }
@@ -208,7 +209,7 @@ def problem_files(folder: str, allow_outside: bool = False) -> dict[str, tuple[s
         hint = f"name a file, or put problems into it as {', '.join(PROBLEM_SUFFIXES)}"
         raise error_at(Place(folder), "there are no problems in this folder", hint)
     for path in folders:
-        if not is_file(path) or (leads_outside(path, folder) and not allow_outside):
+        if not is_file(path, within="" if allow_outside else folder):
             message = "this leads outside the folder by a link, or is no regular file"
             raise error_at(Place(path), message, "name the file itself, or put a copy there")
     return folders

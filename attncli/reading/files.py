@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from attncli.core.arithmetic.memory import of_bytes
 from attncli.core.errors import InputError, Place, fail, located, reason_of
@@ -68,15 +68,22 @@ class Folder(Record):
 def open_file(path: Path) -> BinaryIO:
     try:
         _inputs.add(os.path.realpath(path))
-        return opened(str(path))
+        archive, inner = _within(str(path))
+        if archive is None:
+            return path.open("rb")
+        if inner not in archive.files:
+            raise IsADirectoryError if inner in archive.folders else FileNotFoundError
+        with _errors_at(str(path)):
+            return io.BytesIO(archive.read(inner))
     except FileNotFoundError:
         folder = path.parent
-        near = near_words(path.name, next(walk(str(folder)))[2])
+        names = [name for name in _names_in(str(folder)) if is_file(str(folder / name))]
+        near = near_words(path.name, names)
         hint = f"did you mean {folder / near[0]}?" if near else ""
         raise fail("there is no such file", hint=hint) from None
     except IsADirectoryError:
-        inside = (Path(at, name) for at, _, files in walk(str(path)) for name in files)
-        such = next((f", such as {one}" for one in inside if not one.name.startswith(".")), "")
+        inside = (one.path for one in entries_in(str(path)) if not one.is_folder)
+        such = next((f", such as {one}" for one in inside if not is_hidden(Path(one).name)), "")
         raise fail("this is a folder", hint=f"name a file in it{such}") from None
     except (OSError, ValueError) as error:
         raise unreadable(error) from None
@@ -173,7 +180,7 @@ class _Zip:
     def __init__(self, path: str, raw: io.FileIO | io.BytesIO, *around: _Zip) -> None:
         from zipfile import ZipFile
 
-        self.path, self._around = path, around
+        self.path, self.around = path, around
         self._sizes: Counter[str] = around[0]._sizes if around else Counter()
         self._counted: set[str] = around[0]._counted if around else set()
         self.folders = defaultdict[str, set[str]](set, {"": set()})
@@ -223,9 +230,9 @@ class _Zip:
 
     def _count(self, path: str, size: int) -> None:
         """Count what is read for the first time, in this zip file and in those around it."""
-        for one in () if path in self._counted else (self, *reversed(self._around)):
+        for one in () if path in self._counted else (self, *reversed(self.around)):
             self._sizes[one.path] += max(size, MIN_FILE)
-            most = MAX_FILE if one._around else MAX_READ
+            most = MAX_FILE if one.around else MAX_READ
             if self._sizes[one.path] > most:
                 raise _refused(f"more than {of_bytes(most)} of the zip file would be read")
         self._counted.add(path)
@@ -253,19 +260,18 @@ def _opened(path: str, _changed: int, *around: _Zip) -> _Zip:
 
 def _within(path: str) -> tuple[_Zip | None, str]:
     """Return the innermost zip file that a path leads to or through, and the rest of the path."""
-    zips, start = tuple[_Zip, ...](), 0
-    if SUFFIX not in path.lower():
-        return None, path
     ends = (match.end() for match in ZIP_NAME_END.finditer(path))
-    end = next((end for end in ends if Path(path[:end]).is_file()), len(path))
-    if inner := path[end:].strip("/"):  # before it, `..` behind a link leads elsewhere
-        path = path[:end] + posixpath.normpath(f"/{inner}")
-    for match in ZIP_NAME_END.finditer(path):
-        at = path[: match.end()]
-        if at[start:] in zips[-1].files if zips else Path(at).is_file():
-            changed = 0 if zips else Path(at).stat().st_mtime_ns
-            zips, start = (*zips, _opened(at, changed, *zips)), match.end() + 1
-    return zips[-1] if zips else None, path[start:]
+    end = next((end for end in ends if Path(path[:end]).is_file()), None)
+    if end is None:
+        return None, path
+    archive = _opened(path[:end], Path(path[:end]).stat().st_mtime_ns)
+    inner = posixpath.normpath(f"/{path[end:]}").strip("/")  # a `..` before it may follow a link
+    start = 0
+    for match in ZIP_NAME_END.finditer(inner):
+        if (name := inner[start : match.end()]) in archive.files:
+            archive = _opened(f"{archive.path}/{name}", 0, *archive.around, archive)
+            start = match.end() + 1
+    return archive, inner[start:]
 
 
 def is_folder(path: str) -> bool:
@@ -275,66 +281,58 @@ def is_folder(path: str) -> bool:
     return False
 
 
-def is_file(path: str) -> bool:
+def is_file(path: str, within: str = "") -> bool:
+    """Return True for a file, but not for a link that leads out of the folder `within`."""
     with suppress(InputError, OSError):
         archive, inner = _within(path)
-        return inner in archive.files if archive else Path(path).is_file()
+        if archive:
+            return inner in archive.files
+        file = Path(path)
+        if within and file.is_file() and file.is_symlink():
+            return file.resolve().is_relative_to(Path(within).resolve())
+        return file.is_file()
     return True
 
 
-def leads_outside(path: str, folder: str) -> bool:
-    """Return whether a path is a link to a file that is not in a folder or below."""
-    is_link = os.path.islink(path)  # noqa: PTH114 - `Path` raises an error for a long name
-    return is_link and not Path(path).resolve().is_relative_to(Path(folder).resolve())
+class Entry(NamedTuple):
+    """What is in a folder or below; its `parts` are the names on the way, without suffixes."""
+
+    path: str
+    parts: tuple[str, ...]
+    is_folder: bool = False
 
 
-def opened(path: str) -> BinaryIO:
-    """Open a file; raise what `open` does, or an `InputError`."""
-    archive, inner = _within(path)
-    if archive is None:
-        return Path(path).open("rb")
-    if inner in archive.files:
-        with _errors_at(path):
-            return io.BytesIO(archive.read(inner))
-    raise IsADirectoryError if inner in archive.folders else FileNotFoundError
+def entries_in(folder: str) -> Iterator[Entry]:
+    """Yield what is in a folder and below: of each folder its files, then the folders in it.
 
-
-def walk(folder: str) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Yield a folder and each one below it, with the names of the folders and of the files in it.
-
-    A zip file is a folder; a link to a folder is a file, as it leads elsewhere. The names are
-    sorted. Folders are walked in the order of their list, from which names may be removed.
+    A zip file is a folder; one that is alone in a folder, as `Ada/upload.zip` is, has the parts of
+    that folder. A link to a folder is a file, as it leads elsewhere, and so is a hidden folder.
     """
-    left = [folder]
+    left = [(folder, tuple[str, ...]())]
     while left:
-        at, names = left.pop(), list[str]()
-        with suppress(OSError):
-            archive, inner = _within(at)
-            names = sorted(archive.folders.get(inner, ()) if archive else os.listdir(at))  # noqa: PTH208
-        paths = {name: posixpath.join(at, name) for name in names}
-        inside = (name for name, path in paths.items() if is_folder(path))
-        folders = [name for name in inside if not Path(paths[name]).is_symlink()]
-        yield at, folders, sorted({*names}.difference(folders))
-        left += [paths[name] for name in reversed(folders)]
-
-
-def files_in(folder: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the path of every file in a folder and below, and its parts without the suffix.
-
-    Files come in the order of their names. A hidden folder is yielded, but not what is in it.
-    """
-    for at, parts, hidden, names in _walked(folder):
-        around = Path(at)
-        for name in sorted([*names, *hidden], key=natural):
-            path = around / name
-            yield str(path), (*parts, path.stem)
-
-
-def folders_in(folder: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the path of every folder in a folder and below, and its parts."""
-    for at, parts, _, _ in _walked(folder):
+        at, parts = left.pop()
         if parts:
-            yield str(Path(at)), parts
+            yield Entry(str(Path(at)), parts, is_folder=True)
+        names = _names_in(at)
+        paths = {name: posixpath.join(at, name) for name in names if not is_hidden(name)}
+        inside = ((name, path) for name, path in paths.items() if is_folder(path))
+        folders = {name: path for name, path in inside if not Path(path).is_symlink()}
+        files = [name for name in names if name not in folders]
+        for name in files:
+            yield Entry(str(Path(at, name)), (*parts, Path(name).stem))
+        is_alone = parts and len(folders) == 1 and all(map(is_hidden, files))
+        for name, path in reversed(folders.items()):
+            is_same = is_alone and without_zip(name) != name
+            left.append((path, parts if is_same else (*parts, without_zip(name))))
+
+
+def _names_in(folder: str) -> list[str]:
+    """Return the names of what is in a folder, hw2 before hw10; none if it cannot be read."""
+    with suppress(OSError):
+        archive, inner = _within(folder)
+        names = archive.folders.get(inner, ()) if archive else os.listdir(folder)  # noqa: PTH208
+        return sorted(sorted(names), key=natural)
+    return []
 
 
 def folder_name(folder: str) -> str:
@@ -344,23 +342,6 @@ def folder_name(folder: str) -> str:
 def without_zip(name: str) -> str:
     """Return the name of a folder; that of a zip file is without its suffix."""
     return name[: -len(SUFFIX)] if name.lower().endswith(SUFFIX) else name
-
-
-def _walked(folder: str) -> Iterator[tuple[str, tuple[str, ...], list[str], list[str]]]:
-    """Yield a folder and each one below it: its parts, its hidden folders, and its files.
-
-    A zip file that is alone in a folder, as `Ada/upload.zip` is, has the parts of that folder.
-    """
-    parts: dict[str, tuple[str, ...]] = {}
-    for at, folders, names in walk(folder):
-        hidden = [name for name in folders if is_hidden(name)]
-        folders[:] = sorted(set(folders) - set(hidden), key=natural)
-        above = parts.get(at, ())
-        is_alone = above and len(folders) == 1 and all(map(is_hidden, names))
-        for name in folders:
-            is_same = is_alone and without_zip(name) != name
-            parts[posixpath.join(at, name)] = above if is_same else (*above, without_zip(name))
-        yield at, above, hidden, names
 
 
 def is_hidden(name: str) -> bool:

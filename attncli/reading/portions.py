@@ -101,7 +101,7 @@ def _parts(source: str, stdin: BinaryIO | None) -> Iterator[str | bytes | InputE
         ):
             start, rest = read.begun(file, suffix)
             data, copy = tee(chain([start], rest))
-            texts = decoded(data, place.file) if read.may_be_cut(start, suffix) else iter(())
+            texts = decoded(data, place.file) if read.is_plain_text(start, suffix) else iter(())
             parts, is_cut = read.cut_text(texts, suffix)
             if is_cut:
                 del copy  # which would keep what was read

@@ -186,33 +186,23 @@ def _documents(file: BinaryIO, reading: _Reading) -> Iterator[Document]:
         yield from read_form(_Bytes(file, start, chain([start], rest)), reading)
 
 
-def _of_text_file(data: _Bytes, reading: _Reading) -> Iterator[Document]:
-    yield from _of_texts(decoded(data.all, reading.name), data.start, reading)
+def _of_plain_text(data: _Bytes, reading: _Reading) -> Iterator[Document]:
+    return _of_text(decoded(data.all, reading.name), data.start, reading)
 
 
-def _of_notebook(data: _Bytes, reading: _Reading) -> Iterator[Document]:
-    from attncli.reading import notebooks
-
-    return _of_extract(notebooks.extract_of, data, reading)
-
-
-def _of_web_page(data: _Bytes, reading: _Reading) -> Iterator[Document]:
-    from attncli.reading import web_pages
-
-    return _of_extract(web_pages.extract_of, data, reading)
-
-
-def _of_extract(
-    extract_of: Callable[[str, str], Extract], data: _Bytes, reading: _Reading
-) -> Iterator[Document]:
-    """Yield the documents of a text inside a file, which is read as a file without a suffix."""
+def _of_text_inside(data: _Bytes, reading: _Reading) -> Iterator[Document]:
+    """Yield the documents of the text of a notebook or page, read as a file without a suffix."""
+    if is_notebook(data.start, reading.suffix):
+        from attncli.reading.notebooks import extract_of
+    else:
+        from attncli.reading.web_pages import extract_of
     text = whole(decoded(data.all, reading.name))
     if len(text) > MAX_CHARACTERS_AROUND:
         message = f"a notebook or page of more than {MAX_CHARACTERS_AROUND:,} characters"
         raise fail(message, hint="write its matrices into a text, or save them as NPZ")
     extract = extract_of(text, reading.name)
     start = extract.text[:BYTES_AT_ONCE].encode()
-    return _of_texts(iter([extract.text]), start, replace(reading, suffix="", extract=extract))
+    return _of_text(iter([extract.text]), start, replace(reading, suffix="", extract=extract))
 
 
 def _of_student(student: str, one: Document) -> Document:
@@ -247,7 +237,7 @@ def _of_workbook(data: _Bytes, reading: _Reading) -> Iterator[Document]:
         yield Document(name, folder, {}, lambda _: Place(name))
 
 
-def _of_texts(texts: Iterator[str], start: bytes, reading: _Reading) -> Iterator[Document]:
+def _of_text(texts: Iterator[str], start: bytes, reading: _Reading) -> Iterator[Document]:
     """Yield the documents of a text, whose file begins with the bytes `start`."""
     student = ""
     if reading.of_class is not None:
@@ -259,27 +249,41 @@ def _of_texts(texts: Iterator[str], start: bytes, reading: _Reading) -> Iterator
             if student or is_title_above(line):
                 above = re.sub(r"[^\r\n]", " ", line[0]) + above[line.end() :]
         texts = chain([above], texts)
-    for one in _of_titled(texts, start, reading):
+    is_empty = True
+    for one in _told_apart(texts, start, reading):
+        is_empty = is_empty and one is PAUSE
         yield _of_student(student, one)
+    if is_empty and reading.of_class is None:
+        raise fail("the file is empty", hint="write matrices into it, such as X: [[1, 0], [0, 1]]")
+    if is_empty:
+        yield Document(reading.name, reading.folder, {}, lambda _: Place(reading.name))
 
 
-def _of_titled(texts: Iterator[str], start: bytes, reading: _Reading) -> Iterator[Document]:
-    """Yield the documents of a text without the name of a student or a title above it."""
-    place, suffix = Place(reading.name), reading.suffix
-    if reading.of_class is not None and (
-        suffix in WORKSHEET_SUFFIXES or any(mark in start for mark in MARKS)
-    ):
+def _told_apart(texts: Iterator[str], start: bytes, reading: _Reading) -> Iterator[Document]:
+    """Yield the documents of a text, which is a worksheet, CSV, YAML or JSON, or answers in prose.
+
+    The name of a student or a title above it is no part of it.
+    """
+    name, folder, suffix = reading.name, reading.folder, reading.suffix
+    are_answers = reading.of_class is not None
+    if are_answers and (suffix in WORKSHEET_SUFFIXES or any(mark in start for mark in MARKS)):
         from attncli.reading import worksheets
 
-        yield from worksheets.submissions_in(whole(texts), reading.name, reading.folder, suffix)
+        yield from worksheets.submissions_in(whole(texts), name, folder, suffix)
         return
-    documents = _of_text(texts, reading)
-    first = next((one for one in documents if one is not PAUSE), None)
-    if first is None and reading.of_class is None:
-        hint = "write matrices into it, such as X: [[1, 0], [0, 1]]"
-        raise fail("the file is empty", hint=hint)
-    yield first or Document(reading.name, reading.folder, {}, lambda _: place)
-    yield from documents
+    if reading.extract:
+        chunk = Chunk(name, whole(texts), extract=reading.extract)
+        yield from yaml_documents.documents(chunk, folder, are_answers)
+        return
+    parts, is_yaml = cut_text(texts, suffix)
+    if not is_yaml:
+        yield from _of_csv(whole(parts), reading)
+        return
+    for part in yaml_documents.chunks(parts, name):
+        if part.text:
+            yield from yaml_documents.documents(part, folder, are_answers)
+        elif reading.pauses:
+            yield PAUSE
 
 
 def _of_arrays(data: _Bytes, reading: _Reading) -> Iterator[Document]:
@@ -301,41 +305,20 @@ def _of_arrays(data: _Bytes, reading: _Reading) -> Iterator[Document]:
 READERS: Sequence[tuple[Sign, Reader]] = (
     (is_workbook, _of_workbook),
     (are_arrays, _of_arrays),
-    (is_notebook, _of_notebook),
-    (is_web_page, _of_web_page),
-    (lambda start, suffix: True, _of_text_file),
+    (is_notebook, _of_text_inside),
+    (is_web_page, _of_text_inside),
+    (lambda start, suffix: True, _of_plain_text),
 )
 """Readers, each with the sign of its files. After `unsupported`, the first sign that a file has
-decides. Plain text is then told apart in `_of_titled`: answers in prose, CSV, or YAML."""
+decides. Texts are then told apart in `_told_apart`."""
 
 
 def reader_of(start: bytes, suffix: str) -> Reader:
     return next(reader for has_sign, reader in READERS if has_sign(start, suffix))
 
 
-def may_be_cut(start: bytes, suffix: str) -> bool:
-    """Return True for a plain text, unless its suffix says that it is CSV, which is read whole."""
-    return reader_of(start, suffix) is _of_text_file and suffix not in CSV_SUFFIXES
-
-
-def _of_text(texts: Iterator[str], reading: _Reading) -> Iterator[Document]:
-    if reading.suffix in CSV_SUFFIXES:
-        yield from _of_csv(whole(texts), reading)
-        return
-    are_answers = reading.of_class is not None
-    if reading.extract:
-        chunk = Chunk(reading.name, whole(texts), extract=reading.extract)
-        yield from yaml_documents.documents(chunk, reading.folder, are_answers)
-        return
-    parts, is_yaml = cut_text(texts, reading.suffix)
-    if not is_yaml:
-        yield from _of_csv(whole(parts), reading)
-        return
-    for part in yaml_documents.chunks(parts, reading.name):
-        if part.text:
-            yield from yaml_documents.documents(part, reading.folder, are_answers)
-        elif reading.pauses:
-            yield PAUSE
+def is_plain_text(start: bytes, suffix: str) -> bool:
+    return reader_of(start, suffix) is _of_plain_text
 
 
 def cut_text(texts: Iterator[str], suffix: str) -> tuple[Iterator[str], bool]:
@@ -343,21 +326,21 @@ def cut_text(texts: Iterator[str], suffix: str) -> tuple[Iterator[str], bool]:
 
     A text without content has no part.
     """
+    if suffix in CSV_SUFFIXES:
+        return texts, False
     parts = yaml_documents.cut(texts)
-    above = ""
+    above = second = ""
     for part in parts:
         above += part
         if part.strip():
             break
-    if not above.strip():
+    else:
         return iter(()), False
-    first = [above]
-    if suffix in YAML_SUFFIXES or not _is_csv(above, may_be_more=True):
-        return chain(first, parts), True
-    if second := next(filter(None, parts), None):
-        first.append(second)
-    is_csv = _is_csv("".join(first)) and not LINE_OF_JSON.match(second or "")
-    return chain(first, parts), not is_csv
+    is_yaml = suffix in YAML_SUFFIXES or not _is_csv(above, may_be_more=True)
+    if not is_yaml:
+        second = next(filter(None, parts), "")
+        is_yaml = not _is_csv(above + second) or LINE_OF_JSON.match(second) is not None
+    return chain(filter(None, [above, second]), parts), is_yaml
 
 
 def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:
@@ -410,12 +393,10 @@ def _is_csv(text: str, may_be_more: bool = False) -> bool:
         return False
     from attncli.reading.text_documents import SIGNS, WRAPPED  # which most files do not need
 
-    is_text = SIGNS.search(content) or WRAPPED.match(content)
-    return not is_text and (may_be_more or _has_cells(text))
-
-
-def _has_cells(text: str) -> bool:
-    """Return True for a text with delimiters between its cells, of numbers or of single cells."""
+    if SIGNS.search(content) or WRAPPED.match(content):
+        return False
+    if may_be_more:
+        return True
     from attncli.reading.csv_text import delimiter_of
 
     is_plain = NUMBERS.fullmatch(text) or not re.search(r"\S[ \t]+\S", text)

@@ -71,12 +71,12 @@ def _control_character(chunk: Chunk) -> InputError:
 
 def explained(error: yaml.YAMLError, chunk: Chunk) -> InputError:
     """Return an error of the parser in plain words, with its place and, where known, a way out."""
+    if isinstance(error, NotAllowedError):
+        return error_at(chunk.place_at(error.at), error.message, error.hint)
     mark: Any = getattr(error, "problem_mark", None)
     if mark is None:
         return _control_character(chunk)
     place = chunk.place(mark.line, mark.column)
-    if isinstance(error, NotAllowedError):
-        return error_at(place, error.message, error.hint)
     opening = getattr(error, "context_mark", None)
     start = chunk.place(opening.line, opening.column) if opening else place
     context = str(getattr(error, "context", None) or "")

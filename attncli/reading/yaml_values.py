@@ -11,9 +11,8 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import islice
-from types import SimpleNamespace
-from typing import Any
+from itertools import islice, takewhile
+from typing import Any, TypeAlias
 
 import yaml
 
@@ -27,8 +26,12 @@ from attncli.reading.document import MAX_LEVELS, Chunk, Raw, yaml_lines
 TOO_DEEP = f"more than {MAX_LEVELS} brackets or levels inside each other", "leave some of them out"
 MAX_EXPANSION = 5_000_000
 """Maximum number of values that aliases may repeat."""
+
+Places: TypeAlias = dict[KeyPath, tuple[Any, Any]]
+"""The events at which values begin by their paths: that of the key, or the index, and the value."""
 MAX_PLACES = 100_000
-"""Maximum number of values of a document whose places are told one by one. Chosen."""
+"""Maximum number of values of a document whose places are told one by one, as an event takes 400
+bytes. Later values have the place of what is around them."""
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 CORE_TAGS = tuple(f"tag:yaml.org,2002:{t}" for t in ("str", "int", "float", "seq", "map"))
@@ -60,12 +63,12 @@ ROWS_BELOW_KEY = regex(
 """A key and the lines below it, up to one that starts something else and is as far to the left."""
 
 
-class NotAllowedError(yaml.MarkedYAMLError):
-    """Raised for YAML that is valid, but not allowed here."""
+class NotAllowedError(yaml.YAMLError):
+    """Raised for YAML that is valid, but not allowed here: where an event begins, or after it."""
 
-    def __init__(self, event: Any, message: str, hint: str = "") -> None:
-        super().__init__(problem_mark=event.start_mark)
-        self.message, self.hint = message, hint
+    def __init__(self, event: Any, message: str, hint: str = "", after: int = 0) -> None:
+        super().__init__()
+        self.at, self.message, self.hint = event.start_mark.index + after, message, hint
 
 
 def documents_until(chunk: Chunk) -> tuple[list[Raw], yaml.YAMLError | None]:
@@ -236,13 +239,10 @@ class _Builder:
         """Refuse a matrix in which a comma without a blank may be a decimal one."""
         from attncli.core.numbers.grid import ambiguous, decimal_comma
 
-        mark = start.start_mark
-        text = self.chunk.text[mark.index : end.end_mark.index]
+        text = self.chunk.text[start.start_mark.index : end.end_mark.index]
         if pair := decimal_comma(text):
-            above = yaml_lines(self.chunk.text[: mark.index + pair[0]])
-            place = yaml.Mark("", 0, len(above) - 1, len(above[-1]), "", 0)
-            start = SimpleNamespace(start_mark=place)
-            raise NotAllowedError(start, str(ambiguous(pair[1], ("decimal", "separated"))))
+            message = str(ambiguous(pair[1], ("decimal", "separated")))
+            raise NotAllowedError(start, message, after=pair[0])
 
     def _alias(self, event: Any, depth: int) -> Raw:
         if event.anchor not in self.anchors:
@@ -270,66 +270,47 @@ def _no_anchor(event: Any) -> NotAllowedError:
     return NotAllowedError(event, f"*{name} refers to nothing before it", hint)
 
 
-class _PlacedKey(str):
-    """A key with the event at which it begins."""
-
-    __slots__ = ("event",)
-    event: Any
-
-
-class _PlaceBuilder(_Builder):
-    """Builds pairs: the event at which a value begins, and the value, which consists of pairs.
-
-    Of an event, which takes 400 bytes, only the first `MAX_PLACES` are kept; later values have the
-    place of what is around them.
-    """
-
-    def _value(self, event: Any, depth: int, is_item: bool) -> Raw:
-        value = super()._value(event, depth, is_item)
-        return (event, value) if self.count <= MAX_PLACES or depth < 2 else None
-
-    def _key(self, event: Any, lines: dict[str, int]) -> str:
-        key = _PlacedKey(super()._key(event, lines))
-        key.event = event
-        return key
-
-    def _alias(self, event: Any, depth: int) -> Raw:
-        return None  # what it repeats has its place elsewhere
-
-
-def placed(chunk: Chunk, number: int) -> Any:
-    """Return the document of an index with its places; None for JSON that is no YAML."""
-    documents: Iterator[Any] = _PlaceBuilder(chunk, {}).documents()
-    with suppress(yaml.YAMLError):
-        return next(islice(documents, number, None))
-    return None
+def placed(chunk: Chunk, number: int) -> Places:
+    """Return where values begin in the document of an index; nothing for JSON that is no YAML."""
+    places: Places = {}
+    path: list[Any] = []  # of the value that comes next; its end is None where a key comes next
+    key: Any = None
+    events = iter(LOADER(chunk.text).get_event, None)
+    try:
+        starts = (event for event in events if isinstance(event, yaml.DocumentStartEvent))
+        next(islice(starts, number, None), None)
+        for event in takewhile(lambda event: not isinstance(event, yaml.DocumentEndEvent), events):
+            if path and path[-1] is None and isinstance(event, yaml.ScalarEvent):
+                path[-1], key = event.value, event
+                continue
+            if isinstance(event, yaml.CollectionEndEvent):
+                path.pop()
+            elif len(places) < MAX_PLACES or len(path) < 2:
+                places[tuple(path)] = key or event, event
+            key = None
+            if isinstance(event, yaml.CollectionStartEvent):
+                path.append(0 if isinstance(event, yaml.SequenceStartEvent) else None)
+            elif path:
+                path[-1] = path[-1] + 1 if isinstance(path[-1], int) else None
+    except yaml.YAMLError:
+        return {}
+    return places
 
 
-def place_of(path: KeyPath, document: Any, chunk: Chunk) -> Place:
+def place_of(path: KeyPath, places: Places, chunk: Chunk) -> Place:
     """Return the place of a path in what `placed` returned, or of the nearest value around it.
 
     Inside a text block the path goes on with the row and the column.
     """
-    if document is None:
+    if not places:
         return chunk.place(0, 0)
-    event, value = document
-    line, column = event.start_mark.line, event.start_mark.column
-    rest: list[Any] = [*path]
-    while rest:
-        is_list = isinstance(value, list) and rest[0] in range(len(value))
-        is_key = isinstance(value, dict) and rest[0] in value
-        inner = value[rest[0]] if is_list or is_key else None
-        if inner is None:
-            break
-        key = next(key for key in value if key == rest[0]) if is_key else None
-        mark = key.event.start_mark if key else inner[0].start_mark
-        line, column = mark.line, mark.column
-        rest.pop(0)
-        event, value = inner
+    length = next(length for length in range(len(path), -1, -1) if path[:length] in places)
+    start, event = places[path[:length]]
+    rest: list[Any] = [*path[length:]]
     is_block = isinstance(event, yaml.ScalarEvent) and all(isinstance(n, int) for n in rest)
     if rest and is_block and (offset := _in_block(chunk.text, event, rest)) is not None:
         return chunk.place_at(offset)
-    return chunk.place(line, column)
+    return chunk.place(start.start_mark.line, start.start_mark.column)
 
 
 def _in_block(text: str, event: Any, rest: list[Any]) -> int | None:

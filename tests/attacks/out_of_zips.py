@@ -4,7 +4,7 @@ import io
 import zipfile
 from functools import partial
 
-from attncli.reading.files import opened, walk
+from attncli.reading.files import entries_in, open_file
 from tests.attacks import Attn, Patch, Path, refuse, save
 from tests.reading.test_zip_files import zipped
 
@@ -26,8 +26,8 @@ def attack(attn: Attn, folder: Path, patch: Patch) -> None:
     save(folder / "x.csv", "1,2\n")
     for name in ("../../x.csv", "/x.csv", str(folder / "x.csv"), "a/../../x.csv", "..\\x.csv"):
         file = str(save(folder / "up.zip", zipped({name: "5,6\n"})))
-        found = [f"{at}/{one}" for at, _, names in walk(file) for one in names]
-        assert [opened(one).read() for one in found] == [b"5,6\n"]
+        found = [one.path for one in entries_in(file) if not one.is_folder]
+        assert [open_file(Path(one)).read() for one in found] == [b"5,6\n"]
     assert [path.name for path in folder.rglob("*")] == ["x.csv", "up.zip"]
     for name in ("../x.csv", str(folder / "x.csv"), "a/../../x.csv"):
         save(folder / "up.zip", zipped({"p.yaml": f"X: {name}\n"}))

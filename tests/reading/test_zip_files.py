@@ -138,9 +138,12 @@ def test_odd_names_are_found_inside_the_zip_file(name: bytes, path: str, tmp_pat
     letters = "X" * len(name)
     # without the flag that the name is UTF-8
     file.write_bytes(changed(zipped({letters: "Q: [[1]]"}), letters.encode(), name))
-    folder, _, last = path.rpartition("/")
-    assert [*files.walk(str(file))] == [(str(file), [folder], []), (f"{file}/{folder}", [], [last])]
-    assert files.opened(f"{file}/{path}").read() == b"Q: [[1]]"
+    folder = path.partition("/")[0]
+    assert [*files.entries_in(str(file))] == [
+        (f"{file}/{folder}", (folder,), True),
+        (f"{file}/{path}", (folder, "hw"), False),
+    ]
+    assert files.open_file(file / path).read() == b"Q: [[1]]"
     assert files.is_file(f"{file}/{path}")
     assert not files.is_folder(f"{file}/{path}")
 
@@ -153,11 +156,11 @@ def test_a_link_to_a_zip_file_is_not_followed_in_a_folder(tmp_path: Path) -> Non
     (folder / "link.zip").symlink_to(elsewhere)
     (folder / "linked").symlink_to(tmp_path)
     (folder / "empty.zip").write_bytes(zipped({}))
-    inside = (["Ada.zip", "empty.zip"], ["link.zip", "linked"])
-    assert next(files.walk(str(folder)))[1:] == inside
-    assert [at for at, _, _ in files.walk(str(folder))][1:] == [
-        f"{folder}/Ada.zip",
-        f"{folder}/empty.zip",
+    assert [*files.entries_in(str(folder))] == [
+        (f"{folder}/link.zip", ("link",), False),
+        (f"{folder}/linked", ("linked",), False),
+        (f"{folder}/Ada.zip", ("Ada",), True),
+        (f"{folder}/empty.zip", ("empty",), True),
     ]
 
 
@@ -165,7 +168,7 @@ def test_a_zip_file_that_was_changed_is_read_anew(tmp_path: Path) -> None:
     file = tmp_path / "class.zip"
     for number in range(3):
         file.write_bytes(zipped({"hw.yaml": f"Q: [[{number}]]"}))
-        assert files.opened(f"{file}/hw.yaml").read() == f"Q: [[{number}]]".encode()
+        assert files.open_file(file / "hw.yaml").read() == f"Q: [[{number}]]".encode()
 
 
 @given(st.binary(max_size=40), st.integers(0, 200), st.integers(0, 40))
@@ -177,7 +180,7 @@ def test_broken_zip_files_raise_one_error(
     tmp = tmp_path_factory.mktemp("zips")
     file = tmp / "x.zip"
     file.write_bytes(whole[:at] + data + whole[at + cut :])
-    found = [*files.walk(str(file))] if files.is_folder(str(file)) else [(str(tmp), [], ["x.zip"])]
-    for path in (f"{folder}/{name}" for folder, _, names in found for name in names):
+    inside = files.entries_in(str(file)) if files.is_folder(str(file)) else ()
+    for path in [str(file), *(one.path for one in inside if not one.is_folder)]:
         with suppress(InputError):
-            files.opened(path).read()
+            files.open_file(Path(path)).read()
