@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from os.path import commonprefix
 
@@ -18,7 +18,7 @@ from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import REPLACES
 from attncli.core.problem.rows import row_name
 from attncli.core.records import Record, replace
-from attncli.core.tape.cell_names import ALIASES, may_mean_step
+from attncli.core.tape.cell_names import ALIASES, ROW_IN_WORDS, may_mean_step
 from attncli.core.text.strings import plain_name, regex
 from attncli.reading.document import (
     KEYS_BESIDE_STEPS,
@@ -37,6 +37,7 @@ from attncli.reading.texts import (
     NAME,
     PROMPT,
     ROW,
+    ROW_HEADING,
     Block,
     Table,
     blocks_in,
@@ -85,6 +86,7 @@ CELL_NAME = regex(r"_?[({](\d+), ?(\d+)[)}]\Z")
 """The places of a cell as courses write them: a_{1,2} and weights(1, 2)."""
 MAY_BE_ANSWER = regex(r"(?<![\d.])\d*\.\d+(?![\d.]).*[\s,(\[]\d*\.\d|\s=[ \t]*[-\d(\[]")
 """Numbers that a student may have meant as an answer, in a line that is not read."""
+ROW_ALONE = regex(r"\s*\[?[^\[\];\n]*\]?\s*")
 FILLED_CALL = regex(rf"(?:[\d.]+\s*\*\s*)?{FILLED}")
 NO_CONTENT = regex(r"(?:^|(?<=[\s;]))(?:#(?!\S)|//|%[ \t]*(?=[^\W\d]))[^\n|]*", re.MULTILINE)
 """Comments between the rows of a matrix."""
@@ -139,8 +141,9 @@ def is_array(key: str) -> bool:
 
 def is_step(word: str) -> bool:
     """Return True if a word may be the name of a step, or of cells of one."""
-    name = re.split(r"(?<!\s)\s*+\[|(?<!\s)\s++head\b", word)[0]
-    return name != "" and may_mean_step(name, ())
+    row = ROW_IN_WORDS.fullmatch(word)
+    name = re.split(r"(?<!\s)\s*+\[|(?<!\s)\s++head\b", row["step"] if row else word)[0]
+    return name != "" and not name[0].isdigit() and may_mean_step(name, ())
 
 
 def text_document(chunk: Chunk, are_answers: bool) -> TextDocument | None:
@@ -199,6 +202,8 @@ class _Reader:
             for one in blocks_in(masked, self.known)
             if self.known(one.name) or not one.table.is_flat or self._is_answer(one.name)
         ]
+        if are_answers:
+            self.blocks = [*self._with_rows(self.blocks)]
         named = [one for one in self.blocks if self.known(one.name)]
         is_bare = len(self.blocks) == 1 and not (
             self.text[: self.blocks[0].table.start].strip("\r\n \t[($\\")
@@ -207,6 +212,18 @@ class _Reader:
         others = self.blocks if are_answers else self.values or is_set
         self.has_content = bool(named or is_bare or others)
         self.masked = masked
+
+    def _with_rows(self, blocks: list[Block]) -> Iterator[Block]:
+        """Yield blocks; of names that are there several times, each with the row above it."""
+        headings = [*ROW_HEADING.finditer(self.text)]
+        counts = Counter(one.name for one in blocks)
+        for one in blocks:
+            before = [line for line in headings if line.start() <= one.at]
+            is_beside = before and "\n" not in self.text[before[-1].start() : one.at].lstrip()
+            is_row = ROW_ALONE.fullmatch(self.text, one.table.start, one.table.end) is not None
+            if before and is_row and one.name.isalpha() and (is_beside or counts[one.name] > 1):
+                one = replace(one, name=f"{one.name}[{before[-1]['row']}]")  # noqa: PLW2901 - whole
+            yield one
 
     def _without_settings(self) -> str:
         """Return the text with blanks in place of lines that set keys which are no matrices."""

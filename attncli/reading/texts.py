@@ -16,6 +16,7 @@ from attncli.core.numbers.grid import undecorated
 from attncli.core.numbers.pasted import MAKER
 from attncli.core.numbers.written import CELL
 from attncli.core.records import Record, replace
+from attncli.core.tape.cell_names import ROW_WORDS
 from attncli.core.text.strings import regex, visible
 
 Known: TypeAlias = Callable[[str], bool]
@@ -133,7 +134,7 @@ def tables_in(text: str, known: Known) -> list[Table]:
         start, kind = found.start(), found.lastgroup or ""
         after = tables[-1].end if tables else 0
         before = text[after:start]
-        if kind == "labelled" and before.strip() and not _is_open(before, known):
+        if kind == "labelled" and not _is_open(before, found[0], known):
             unlabelled = found.end()
             continue
         table = _table(text, found, kind, brackets)
@@ -254,8 +255,14 @@ def _with_heads(text: str, after: int, table: Table, known: Known) -> int:
     return above if len(heads[1].split()) in (count, count - 1) else table.start
 
 
-def _is_open(before: str, known: Known) -> bool:
-    """Return True if the last line is a name without a value, so that what follows is its."""
+def _is_open(before: str, rows: str, known: Known) -> bool:
+    """Return True if the last line before labelled rows is a name without a value, so it is theirs.
+
+    With nothing before them, their labels are no names of their own.
+    """
+    if not before.strip():
+        labels = re.findall(r"(?m)^[ \t]*([^\W\d]\w{2,}):", rows)
+        return not any(map(known, labels))
     above, _, line = before.rstrip().rpartition("\n")
     if HEADS.fullmatch(f"{line}\n") and not known(name_in(line, known)):  # of the columns
         line = above.rstrip().rpartition("\n")[2]
@@ -280,6 +287,14 @@ TEX_WORDS = (
 """LaTeX around and in a name, with what is left of it."""
 QUOTED = regex(r"(?:.*[^\w\s])?[ \t]*(['\"])([\w.^]+)\1\s*[:,]\s*")
 """The key of a matrix in a mapping of Python, behind what is before it."""
+ROW_HEADING = regex(
+    rf"^[ \t#*>-]*(?:for[ \t]+)?(?:the[ \t]+)?{ROW_WORDS}[ \t]+[\"'“‘]?"
+    r"(?P<row>[^\W_][\w’.-]*?)[\"'”’]?(?:[ \t]*\([^()\n]*\))?[ \t*`]*(?:[:,–]|[ \t\r]*$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A line, or its beginning, that tells whose rows follow: Row 1: weights = …."""
+ARGUMENT = regex(r"(?<=\w)\(\s*[\[({]?[-\d.,;\s]*[\])}]?\s*\)(?=\s*(?:=|≈|:|→|\Z))")
+"""Numbers to which a function is applied: softmax([1, 0]) =."""
 PLACES = r"(?:\[[^\]\n]{1,20}\])*(?:_?[{(]\d+, ?\d+[)}])?"
 NAME = rf"(?:\\\w+(?:\{{\w+\}}| (?=\w))|[^\W\d])[\w.^{{}}]*{PLACES}"
 IS_SET = r"(?<![<>!=*+/-])(?::?=)(?!=)|<-|≈|→"
@@ -321,7 +336,8 @@ def name_in(heading: str, known: Known) -> str:
     >>> name_in("Query (Q) matrix:", "Query Q".split().__contains__)
     'Query'
     """
-    text = plain_words(heading)
+    text = ARGUMENT.sub("", plain_words(heading))
+    text = ROW_HEADING.sub("", text, 1).strip() or text
     if quoted := QUOTED.fullmatch(text):
         return quoted[2]
     statement = NEXT_STATEMENT.split(text)[-1]

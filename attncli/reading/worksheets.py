@@ -20,6 +20,7 @@ from attncli.core.tape.cell_names import may_mean_step
 from attncli.core.text.strings import regex, visible
 from attncli.reading.document import Chunk, Document, error_at, unread
 from attncli.reading.text_documents import text_document
+from attncli.reading.texts import ROW_HEADING
 
 MARKDOWN = regex(
     r"^(?:Name|[Ss]tudent):[ \t]*(?P<student>[^\n]*)$|^<!-- answer: (?P<name>[^\n]*?) -->[ \t]*$",
@@ -75,9 +76,10 @@ def name_above(line: re.Match[str]) -> str:
 
 
 def is_title_above(line: re.Match[str]) -> bool:
-    """Return True for words that name no step, above a line that begins as YAML."""
+    """Return True for words that name no step or row, above a line that begins as YAML."""
     words = line[0].strip()
-    return not may_mean_step(words, ()) and KEY.match(line.string, line.end()) is not None
+    is_name = may_mean_step(words, ()) or ROW_HEADING.match(words)
+    return not is_name and KEY.match(line.string, line.end()) is not None
 
 
 def submissions_in(text: str, name: str, folder: Path, suffix: str) -> Iterator[Document]:

@@ -239,6 +239,14 @@ PARTS = regex(r"(?P<before>d_)?(?P<name>.+?)(?P<time>_\d+)?")
 
 IGNORED = regex(r"[\s_\-^·*×()\[\]{}.]")
 
+ROW_WORDS = r"(?:row|token|query|word|position)"
+ROW_IN_WORDS = regex(
+    rf"(?P<step>.*?\w)\s+(?:(?:(?:of|for|in|at)\s+)(?:the\s+)?(?:{ROW_WORDS}\s+)?|{ROW_WORDS}\s+)"
+    r"[\"'“‘]?(?P<row>[^\W_][\w'’.-]*?)[\"'”’]?",
+    re.IGNORECASE,
+)
+"""A row of a step in words: weights for token 2, scores of "cat"."""
+
 
 def meant(word: str, steps: Collection[str], added: Collection[str] = ()) -> list[str]:
     """Return the steps that a word may mean: those of that name, else those with it as an alias.

@@ -48,8 +48,8 @@ def find_cells(
     in brackets behind it: of a cell (`scores[am, I]`, `weights[head 2][am, I]`), a row
     (`scores[am]`), a column (`scores[:, I]`), a range (`scores[1:2, I:am]`, both ends in it) or a
     head (`weights[head 2]`); or that of a row as formulas have it (`q_am`, `z_am`). Without a head
-    it means the cells of every head. A place is a label, or a number from 1; `scores(am, I)` is
-    read, too. `added` holds the names of those steps that change nothing.
+    it means the cells of every head. A place is a label, or a number from 1; `scores(am, I)` and
+    `scores of am` are read, too. `added` holds the names of those steps that change nothing.
 
     Raises:
         InputError: for a step or a cell that does not exist, with a hint at those that do.
@@ -62,6 +62,9 @@ def find_cells(
         if bracket and inside.endswith(")"):
             with suppress(InputError):
                 return reader.read(f"{before}[{inside[:-1]}]")
+        if row := cell_names.ROW_IN_WORDS.fullmatch(name.strip()):
+            with suppress(InputError):
+                return reader.read(f"{row['step']}[{row['row']}]")
         if (step := cell_names.step_under(name, steps.values())) is not None:
             return _cells(step, (), name)
         for other, reason in _likely_names(name, reader):
