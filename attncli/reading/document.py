@@ -197,8 +197,8 @@ def unread(error: InputError, name: str, folder: Path) -> Document:
     return Document(name, folder, {}, lambda _: Place(name), error=error)
 
 
-def note_unread(name: str, lines: Sequence[int]) -> None:
-    """Warn that lines of a text are not read, as notes on how a file is read are given."""
+def note_unread(name: str, lines: Sequence[int], options: Sequence[str] = ()) -> None:
+    """Warn that lines of a text are not read, and how options are written that they may mean."""
     every = {*lines}
     starts = [line for line in lines if line - 1 not in every]
     ends = [line for line in lines if line + 1 not in every]
@@ -207,6 +207,8 @@ def note_unread(name: str, lines: Sequence[int]) -> None:
     words = "line" if len(lines) == 1 else "lines"
     are = "is" if len(lines) == 1 else "are"
     said = f"{visible(name)}: {words} {', '.join(parts[:MAX_SHOWN_LINES])}{more} {are} not read"
+    if options:
+        said += f"; an option is written as {' or '.join(options)}"
     warnings.warn(said, UnicodeWarning, stacklevel=2)
 
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from os.path import commonprefix
 
 from attncli.core.errors import InputError, KeyPath, Place
@@ -15,10 +16,17 @@ from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.pasted import grid_of
 from attncli.core.problem.key_values import hint_for, key_of
 from attncli.core.problem.keys import KEYS
-from attncli.core.problem.kinds import REPLACES
+from attncli.core.problem.kinds import REPLACES, TEXT_KEYS
 from attncli.core.problem.rows import row_name
 from attncli.core.records import Record, replace
-from attncli.core.tape.cell_names import ALIASES, ROW_IN_WORDS, may_mean_step
+from attncli.core.tape.cell_names import (
+    ALIASES,
+    LETTERS,
+    PRODUCT,
+    ROW_IN_WORDS,
+    may_mean_step,
+    meant,
+)
 from attncli.core.text.strings import plain_name, regex
 from attncli.reading.document import (
     KEYS_BESIDE_STEPS,
@@ -84,7 +92,9 @@ CODE = regex(rf"[ \t]*(?:(?:{CODE_LINE})$|#|%|//|\\(?!\w+ [\d-])|\w+ *= *[\[({{]
 """The beginning of a line without numbers that is passed over in silence."""
 CELL_NAME = regex(r"_?[({](\d+), ?(\d+)[)}]\Z")
 """The places of a cell as courses write them: a_{1,2} and weights(1, 2)."""
-MAY_BE_ANSWER = regex(r"(?<![\d.])\d*\.\d+(?![\d.]).*[\s,(\[]\d*\.\d|\s=[ \t]*[-\d(\[]")
+MAY_BE_ANSWER = regex(
+    r"(?<![\d.])\d*\.\d+(?![\d.]).*[\s,(\[]\d*\.\d|\s=[ \t]*[-\d(\[]|[\[(]\s*[-\d.]+\s*,\s*[-\d]"
+)
 """Numbers that a student may have meant as an answer, in a line that is not read."""
 ROW_ALONE = regex(r"\s*\[?[^\[\];\n]*\]?\s*")
 FILLED_CALL = regex(rf"(?:[\d.]+\s*\*\s*)?{FILLED}")
@@ -101,11 +111,27 @@ FENCE_LINE = regex(r"^(?:```|~~~).*$", re.MULTILINE)
 """The line before or after a problem in a chat or a README file."""
 
 
+OPTION = regex(
+    r"^[ \t]*(?:[-*•][ \t]+)?(?P<bold>\*\*|__)?(?P<key>[A-Za-z]\w{3,})(?:\*\*|__)?[ \t]*"
+    r"(?P<sign>[:=])(?:\*\*|__)?[ \t]+(?P<value>[^\s=]+)[ \t\r]*$",
+    re.MULTILINE,
+)
+"""A line that sets an option to one word, perhaps in bold, or with a capital letter."""
+NOT_OPTIONS = (*TEXT_KEYS, "answers", "marking", "names")
+OPTION_WORDS = {
+    **dict.fromkeys(("mask", "masked", "masking", "causal"), "mask: causal"),
+    "heads": "heads: 2",
+    "temperature": "normalize: {temperature: 2}",
+}
+"""Words in a line that is not read, with the option that may be meant."""
+
+
 class TextDocument(Record):
     """What a text sets: values, and for each the offsets of its name and of itself.
 
     `rest` is the text with blanks in place of all that is no line of YAML with a key; `unread` has
-    the numbers of the lines that are neither.
+    the numbers of the lines that are neither, and `options` how options are written that they may
+    mean.
     """
 
     chunk: Chunk
@@ -113,6 +139,7 @@ class TextDocument(Record):
     offsets: dict[str, tuple[int, int]]
     rest: str
     unread: list[int]
+    options: list[str]
 
     def locate(self, path: KeyPath) -> Place:
         """Return the place of a name, or of a cell of its matrix."""
@@ -141,9 +168,21 @@ def is_array(key: str) -> bool:
 
 def is_step(word: str) -> bool:
     """Return True if a word may be the name of a step, or of cells of one."""
-    row = ROW_IN_WORDS.fullmatch(word)
-    name = re.split(r"(?<!\s)\s*+\[|(?<!\s)\s++head\b", row["step"] if row else word)[0]
-    return name != "" and not name[0].isdigit() and may_mean_step(name, ())
+    if PRODUCT.fullmatch(word):
+        return True
+    row = ROW_IN_WORDS.fullmatch(word) or re.fullmatch(r"(?P<step>[^\W\d]{3,})_\w+", word)
+    name = re.split(r"(?<!\s)\s*+\[|(?<!\s)\s++head\b", word)[0]
+    of_row = row["step"] if row else ""
+    names = [name, of_row if len(of_row) > 2 or of_row in LETTERS else ""]
+    return any(may_mean_step(one, ()) for one in names if one and not one[0].isdigit())
+
+
+def may_be_result(word: str) -> bool:
+    """Return True for the name of a step that a program may print below its inputs."""
+    if len(word) < 3:
+        return word in LETTERS or row_name(word) != ""
+    steps = meant(word, ALIASES)
+    return (is_step(word) and " " not in word) or bool({*steps} - {"positions", "embedded", "H"})
 
 
 def text_document(chunk: Chunk, are_answers: bool) -> TextDocument | None:
@@ -153,12 +192,27 @@ def text_document(chunk: Chunk, are_answers: bool) -> TextDocument | None:
         InputError: for a matrix that cannot be read, or belongs to no name; for a name that is set
             twice, and not to the same numbers, which a console shows.
     """
-    chunk = replace(chunk, text=re.sub(r"\r(?!\n)", "\n", chunk.text))
+    plain = OPTION.sub(_plain_option, re.sub(r"\r(?!\n)", "\n", chunk.text))
+    if plain != chunk.text:
+        chunk = replace(chunk, text=plain, original=chunk.original or chunk.text)
     has_prose = are_answers and not chunk.name.lower().endswith(YAML_SUFFIXES)
     if not may_be_text(chunk.text, has_prose):
         return None
     reader = _Reader(chunk, are_answers)
     return reader.document() if reader.has_content else None
+
+
+def _plain_option(line: re.Match[str]) -> str:
+    """Return a line that sets an option without its signs, in a text of the same length."""
+    key = line["key"].casefold()
+    is_plain = line["key"] == key and line["bold"] is None
+    name = key_of(key)
+    is_option = name in KEYS and not isinstance(KEYS[name].form, ArrayForm)
+    is_option = is_option and name not in NOT_OPTIONS
+    if is_plain or not (is_option or hint_for(key).startswith("write")):
+        return line[0]
+    setting = f"{key.rjust(line.end('key') - line.start())} = {line['value']}"
+    return setting.ljust(len(line[0]))
 
 
 def may_be_text(text: str, has_prose: bool) -> bool:
@@ -273,14 +327,23 @@ class _Reader:
             self._take(block)
         if not self.are_answers:
             for line in SETTING.finditer(_blank(self.masked, self.read)):
-                self._take_setting(line)
+                several = [*BESIDE.finditer(line[0])] if line["sign"] else []
+                for one in several if len(several) > 1 else [line]:
+                    self._take_setting(one, line.start() if one is not line else 0)
             self._take_beside()
             self._leave_out_results()
         self.kept.sort()
         ends = [0, *(end for part in self.kept for end in part), len(self.text)]
         others = zip(ends[::2], ends[1::2], strict=True)
         rest = _blank(self.chunk.text, others)
-        return TextDocument(self.chunk, self.values, self.offsets, rest, self._unread_lines())
+        unread = self._unread_lines()
+        left = _blank(self.masked, self.read).casefold().split("\n")
+        words = chain(*(re.findall(r"\w+", left[n - self.chunk.before - 1]) for n in unread))
+        known = (
+            [] if self.are_answers else [OPTION_WORDS[one] for one in words if one in OPTION_WORDS]
+        )
+        options = [*dict.fromkeys(known)]
+        return TextDocument(self.chunk, self.values, self.offsets, rest, unread, options)
 
     def _is_answer(self, name: str) -> bool:
         """Return True for what is said to be unread in answers; sizes are not."""
@@ -342,10 +405,14 @@ class _Reader:
         """Return the key of a matrix whose name is not known; "" for a result in a problem."""
         at = self.chunk.place_at(block.table.start)
         if self.are_answers:
+            before = max((end for _, end in self.read if end <= block.table.start), default=0)
+            if not name and self.read and not self.text[before : block.table.start].strip():
+                hint = "write the name of the step, such as weights, before them"
+                raise error_at(at, "these numbers belong to no step", hint)
             return name if name and "[" not in name else f"line {at.line}, column {at.column}"
         if len(self.blocks) == 1 and not name:
             return "X"
-        if is_step(name):
+        if may_be_result(name):
             return ""
         if not re.search(r"=[^\n=]*\Z|<-", self.text[block.at : block.table.start]):
             hint = "write the key of the matrix, such as X, before them"
@@ -363,7 +430,10 @@ class _Reader:
         except NumberError as error:
             if error.at is not None:
                 return error_at(self.chunk.place_at(table.start + error.at), f"{name}: {error}")
-        return error_at(self.chunk.place_at(table.start), table.fault)
+        if table.fault_at is None:
+            return error_at(self.chunk.place_at(table.start), table.fault)
+        hint = "write it like the rows beside it, or leave an empty line between"
+        return error_at(self.chunk.place_at(table.fault_at), table.fault, hint)
 
     def _take_setting(self, line: re.Match[str], at: int = 0) -> None:
         """Take what sets a key without a matrix: an option, a file, or an error."""
@@ -395,7 +465,7 @@ class _Reader:
         if not key.islower() or not re.fullmatch(r"[\w.+-]+;?", value):
             return False
         hint = hint_for(key)
-        is_size = hint.startswith("leave") or re.fullmatch(r"\d+;?", value) is not None
+        is_size = re.fullmatch(r"\d+;?", value) is not None
         return not hint.startswith("known") and not (is_set and is_size and self._is_used(key))
 
     def _is_used(self, name: str) -> bool:

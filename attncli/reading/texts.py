@@ -80,10 +80,12 @@ def _any_form(forms: Mapping[str, str]) -> re.Pattern[str]:
 
 TABLE, UNLABELLED = _any_form(IS_LABELLED | FORMS), _any_form(FORMS)
 PAGE_NUMBER = regex(r"\d[ \t,;]+[-+.\d][^\n]*\n([ \t]*\d{1,3}[ \t\r]*(?:\n|\Z))\Z")
-"""A line of one whole number below a row of several, as between the pages of a PDF."""
+"""A line of one whole number below a row of several, as between the pages of a PDF.
+
+At the end of a text it is one only if the number before it stands alone in a line, too."""
 DENSE_ROWS = regex(rf"(?:{ROW}){{2,}}", re.MULTILINE)
 TEX_EDGE = regex(r"\\(?:begin|(?P<end>end))\s*\{[a-zA-Z]*(?:matrix|array|tabular)\*?\}")
-NUMERIC = regex(rf"(?:[\[({{\s]|[\w.]{{1,40}}\(){{0,40}}{ENTRY}(?=[\s,;\])}}&])")
+NUMERIC = regex(rf"(?:[\[({{\s≈~]|[\w.]{{1,40}}\(){{0,40}}{ENTRY}(?=[\s,;\])}}&…*])")
 """The beginning of a list, up to its first number."""
 TUPLE = regex(rf"\(\s*+{MAKER}")
 """The beginning of several matrices, as functions return them: (tensor(…), tensor(…))."""
@@ -95,6 +97,8 @@ NEAR_ROW = regex(
     rf"|[ \t]*+(?:{ENTRY}[ \t,;]++)++[^\W\d]\w*+(?:[ \t,;]++{ENTRY})++{LINE_END}"
 )
 """A line that may be meant as a row of numbers, beside rows that are."""
+TORN = regex(r"[ \t]*+[^\w\n]*+[\d½¼¾⅓⅔](?!.*(?:[^\W\d]{2}|=))[^\n]*")
+"""A line that begins with a number, without a word: a row with a sign too many."""
 LIST_BESIDE = regex(rf"[ \t]*,[ \t]*[\[(]|[ \t\r]*\n[ \t]*{ONE_LIST}[ \t\r]*$", re.MULTILINE)
 """What shows behind a list that it is only the first row."""
 
@@ -106,6 +110,7 @@ class Table(Record):
     end: int
     is_flat: bool = False  # one row, or one number, after a name
     fault: str = ""
+    fault_at: int | None = None  # where that is, if not at the start
 
 
 class Block(Record):
@@ -122,7 +127,15 @@ class Block(Record):
 
 def cleaned(text: str) -> str:
     """Return a text with blanks in place of prompts, comments and other words around matrices."""
+    if not text.isascii():
+        text = NO_BREAK.sub(" ", text.translate(KEYBOARD_SIGNS))
     return NOISE.sub(lambda noise: re.sub(r"[^\n]", " ", noise[0]), text)
+
+
+KEYBOARD_SIGNS = str.maketrans("‐‑‒－．，０１２３４５６７８９", "----.,0123456789")
+"""Minus signs and digits of word processors and of wide fonts, with those of a keyboard."""
+NO_BREAK = regex(r"\u00a0(?!(?<=\d.)\d{3}(?!\d))")
+"""A no-break space that does not separate thousands."""
 
 
 def tables_in(text: str, known: Known) -> list[Table]:
@@ -141,7 +154,8 @@ def tables_in(text: str, known: Known) -> list[Table]:
         if table and kind in ("labelled", "rows"):
             table = replace(table, start=_with_heads(text, after, table, known))
         if table and (torn := _torn_row(text, after, table, kind)):
-            table = replace(table, fault=f"{visible(torn)} is no row of numbers")
+            fault = f"{visible(torn[1])} is no row of numbers"
+            table = replace(table, fault=fault, fault_at=torn[0])
         tables += [table] if table else []
         if table and table.fault:
             return tables
@@ -149,13 +163,17 @@ def tables_in(text: str, known: Known) -> list[Table]:
     return tables
 
 
-def _torn_row(text: str, after: int, table: Table, kind: str) -> str:
-    """Return a line beside rows of numbers that may be one of them; "" for none."""
+def _torn_row(text: str, after: int, table: Table, kind: str) -> tuple[int, str] | None:
+    """Return a line beside rows of numbers that may be one of them, with its offset; or None."""
     if kind not in ("rows", "labelled"):
-        return ""
+        return None
     above = text[after : table.start].removesuffix("\n").rpartition("\n")[2]
     below = _line_at(text, table.end) if text[table.end - 1 : table.end] == "\n" else ""
-    return next((line.strip() for line in (above, below) if NEAR_ROW.fullmatch(line)), "")
+    for at, line in ((table.start - 1 - len(above), above), (table.end, below)):
+        is_page = line.strip().isdigit()  # else it would be a row
+        if not is_page and (NEAR_ROW.fullmatch(line) or TORN.fullmatch(line)):
+            return at + len(line) - len(line.lstrip()), line.strip()
+    return None
 
 
 def _line_at(text: str, at: int) -> str:
@@ -205,7 +223,9 @@ def _table(
     if kind == "rows" and (dense := DENSE_ROWS.match(text, start)):
         end = dense.end()  # an empty line ends them, unless there is one after each row
     if kind == "rows" and (page := PAGE_NUMBER.search(text, start, end)):
-        end = page.start(1)
+        before = rf"^[ \t]*{int(page[1]) - 1}[ \t\r]*$"
+        if text[end:].strip() or re.search(before, text[:start], re.MULTILINE):
+            end = page.start(1)
     if kind == "drawn" and "=" in found[0]:
         return Table(start, end, fault="write the name above the matrix, and each matrix by itself")
     if kind not in ("filled", "call", "list"):
@@ -222,7 +242,7 @@ def _bracketed(
     start, end = found.span()
     start += len(found[0]) - len(found[0].lstrip())
     before = line.rstrip()
-    is_set = before.endswith(("=", ":", "<-", "≈", "→", "left"))
+    is_set = before.endswith(("=", ":", "<-", "≈", "→", "left", " is", " are"))
     if kind == "list" and TUPLE.match(text, end - 1):
         return None
     if kind != "filled" and not NUMERIC.match(text, end - 1):
@@ -267,16 +287,20 @@ def _is_open(before: str, rows: str, known: Known) -> bool:
     if HEADS.fullmatch(f"{line}\n") and not known(name_in(line, known)):  # of the columns
         line = above.rstrip().rpartition("\n")[2]
     line = line.strip()
-    has_value = re.search(r"[:=]\s*[^\s*]", line) is not None
-    return (not has_value or line.endswith((":", "="))) and known(name_in(line, known))
+    name = name_in(line, known)
+    has_value = re.search(r"[:=]\s*[^\s*]", line[max(line.rfind(name), 0) :]) is not None
+    return (not has_value or line.endswith((":", "="))) and known(name)
 
 
 BRACES = r"\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}"
 TEX_WORDS = (
+    (r"\\[a-z]+\s*\{(?=[^{}]*\Z)", " "),  # which closes behind the matrix
     (r"\\(?:begin|end|label|vspace|hspace|documentclass|usepackage)\*?\s*\{[^{}]*\}", " "),
     (rf"\\[dt]?frac\s*{BRACES}\s*{BRACES}", r"\1/\2"),
     (r"\\sqrt\s*\{([^{}]*)\}", r"√\1"),
     (r"\\alpha\b", "α"),
+    (r"\\in\b", "∈"),
+    (r"_\{\s*\d+\s*(?:\\times|×)\s*\d+\s*\}", ""),
     (r"\\approx\b", "≈"),
     (r"\\(?:rightarrow|Rightarrow|to)\b", "→"),
     (r"(?:\^|\b)\{?\\(?:top|intercal)\}?|⊤", "^T"),
@@ -289,6 +313,7 @@ QUOTED = regex(r"(?:.*[^\w\s])?[ \t]*(['\"])([\w.^]+)\1\s*[:,]\s*")
 """The key of a matrix in a mapping of Python, behind what is before it."""
 ROW_HEADING = regex(
     rf"^[ \t#*>-]*(?:for[ \t]+)?(?:the[ \t]+)?{ROW_WORDS}[ \t]+[\"'“‘]?"
+    r"(?!(?:weight|vector|matri|project|embed|count)\w*)"
     r"(?P<row>[^\W_][\w’.-]*?)[\"'”’]?(?:[ \t]*\([^()\n]*\))?[ \t*`]*(?:[:,–]|[ \t\r]*$)",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -337,13 +362,17 @@ def name_in(heading: str, known: Known) -> str:
     'Query'
     """
     text = ARGUMENT.sub("", plain_words(heading))
-    text = ROW_HEADING.sub("", text, 1).strip() or text
+    rest = ROW_HEADING.sub("", text, 1).strip()
+    text = rest if re.search(r"\w", rest) else text
     if quoted := QUOTED.fullmatch(text):
         return quoted[2]
+    if (remark := REMARK.fullmatch(text)) and known(remark[1]):
+        return remark[1]
+    text = re.sub(r"\s*∈[^=:\n]*", "", text)
     statement = NEXT_STATEMENT.split(text)[-1]
-    parts = [part.strip() for part in re.split(IS_SET, statement)]
+    parts = [part.strip() for part in re.split(rf"{IS_SET}|(?<=\w)\s++(?:is|ist)\s++", statement)]
     parts = [part for part in parts if part] or [""]
-    is_set = re.search(IS_SET, statement) is not None
+    is_set = re.search(rf"{IS_SET}|:[ \t*`$]*\Z", statement) is not None
     first = _name_in_words(parts[0], known, is_set)
     others = [part for part in parts[1:] if len(part) > 2 and known(part.rstrip(": "))]
     if others and len(first) < 3:
@@ -364,9 +393,18 @@ def names_in(heading: str, known: Known) -> tuple[str, ...]:
     return tuple(last) if len(last) > 1 else ()
 
 
+WITH_SYMBOL = regex(r"[ \t*#]*([^()\n]*[^()\s])\s*\(\s*([A-Za-z](?:[_^{}]+\w+}?)?)\s*\)[:*\s]*")
+"""Words with their symbol behind them: Query weight matrix (W_Q)."""
+REMARK = regex(r"[ \t*#]*([^()\s]+)\s+\([^()]*\)[:*\s]*")
+"""A name with a remark behind it: X (3 tokens, d = 3)."""
+
+
 def _name_in_words(text: str, known: Known, is_set: bool) -> str:
     """Return the name in the words of a heading; "" if none is known."""
     whole = undecorated(text).strip("[(&>,;. ")
+    symbol = WITH_SYMBOL.fullmatch(text)
+    if symbol and known(symbol[2]) and not known(symbol[1]):
+        return symbol[2]
     words = re.sub(r"\s\(([^()]*)\)|[:*`“”„]", r" \1 ", whole or text).split()
     count = len(words)
     while words and words[-1].casefold() in AFTER_NAME:
@@ -435,7 +473,8 @@ CODE_AFTER = regex(
     r"(?:[)\] \t]|\\right\s*\\?[\])}|.])*"
     r"(?P<code>\.m?T\b|\.\w+\(|ᵀ|\.?['’](?=[\s;,.$]|\Z)|\^[ \t]*\{?\\?\w*\}?|\\(?:frac|sqrt)"
     r"|[<>&][ \t]*\d|(?<=[\])])\[[^\]\n]*\]|[²³]|==|\bif\b|x[ \t]*\d|%\*%|//|%[ \t]*\d|\*\*"
-    r"|\.[*/^]|\\(?:cdot|times)\s*[\d\\(]|[@×·/^*÷⋅∗⊙⊗][ \t]*[\w\[(\\]"
+    r"|\.[*/^]|\\(?:cdot|times)\s*[\d\\(]|[@×·/^*÷⋅∗⊙⊗√][ \t]*[\w\[(\\√]"
+    r"|(?<=[\])])\((?=[\d:, ]+\))[^()]*\)|\((?:transpos\w+|columns?)\)"
     r"|[-+−][ \t]*(?:[\d\[(\\]|[\w.]+\(|[A-Za-z]\b))"
 )
 """Code before a matrix on its line, or after it, by which its numbers are not those of the name."""
@@ -500,8 +539,19 @@ def _of_tuple(first: Block, second: Block) -> tuple[Block, Block]:
     )
 
 
+TURNED = regex(
+    r"\S+\s*(\((?:(?:one|each|a|the|tokens?|vectors?|is|are|as|in|per)\s+)*"
+    r"(?:transposed?|transponiert|columns?)\))",
+    re.IGNORECASE,
+)
+"""A name with a remark that rows and columns are exchanged."""
+
+
 def _fault_above(before: str, at: int, heading: str) -> str:
     """Return why numbers cannot be those of the name above them; "" if they can."""
+    if turned := TURNED.match(before, max(at, 0)):
+        said = f"{visible(turned[1])} is written beside the matrix"
+        return f"{said}; write it with its rows and columns exchanged"
     if re.search(r"[(\s]%|percent|Prozent", heading):
         return "these numbers are percent; write a % behind each, or fractions"
     if "\n" not in before[max(at, 0) :]:

@@ -318,6 +318,15 @@ def _written(
     return Written(values, unit, texts, dtype, unreadable if unreadable.any() else None)
 
 
+def _are_same(step: Step, one: KeyedMatrix, other: KeyedMatrix) -> bool:
+    """Return True for a step that is written twice with the same numbers, as Output and as Z."""
+    if one.at or other.at:
+        return False
+    placed = [cell_positions.texts_in_place(step, both, step.value.shape) for both in (one, other)]
+    first, second = (None if texts is None else numbers_of(texts)[0] for texts in placed)
+    return first is not None and second is not None and bool((first == second).all())
+
+
 def on_paper(
     step: Step, matrices: list[KeyedMatrix], submission: Submission
 ) -> Array | ShapeMismatch:
@@ -329,7 +338,7 @@ def on_paper(
     givers, texts = np.full(shape, -1), np.full(shape, "", object)
     for number, one in enumerate(matrices):
         giver = givers[one.at].max()
-        if giver >= 0:
+        if giver >= 0 and not _are_same(step, one, matrices[giver]):
             words = f"{visible(matrices[giver].word)} and {visible(one.word)}"
             message = f"{words} are the same step, {step.name}"
             if one.at or matrices[giver].at:

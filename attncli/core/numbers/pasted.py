@@ -126,15 +126,18 @@ def _grid(text: str) -> LabelledGrid:
         if "\\\\" in text or "&" in text or "\\begin" in text:
             return _of_cells(matrix_rows(text))
         text = without_tex(text)
-    text, lead = _without_brackets(text)
+    rows, lead = _without_brackets(text)
+    if isinstance(rows, list):
+        return replace(_of_cells(rows), lead=lead)
+    text = rows
     lines = _rows_at_semicolons(_lines(text)) if ";" in text else _lines(text)
     if "|" in text:
         return _of_table([(at, LIST_IN_CELL.sub(_as_cells, line)) for at, line in lines])
     lines = _without_row_numbers(lines)
-    rows = [_cells(line, "\t") for line in lines] if "\t" in text else []
-    while rows and all(len(row) > 1 and not row[0][1] for row in rows):  # tabs before all rows
-        rows = [row[1:] for row in rows]
-    grid = _of_cells(rows) if _is_spreadsheet(rows) else _of_words(lines)
+    cells = [_cells(line, "\t") for line in lines] if "\t" in text else []
+    while cells and all(len(row) > 1 and not row[0][1] for row in cells):  # tabs before all rows
+        cells = [row[1:] for row in cells]
+    grid = _of_cells(cells) if _is_spreadsheet(cells) else _of_words(lines)
     return replace(grid, lead=lead) if lead else grid
 
 
@@ -166,8 +169,10 @@ def _of_r(call: re.Match[str]) -> list[Words]:
         return vectors if name == "rbind" else [[*row] for row in zip(*vectors, strict=True)]
     pairs = (one.rpartition("=") for one in rest[: len(R_SIZES)])
     sizes = {key or other: value for (key, _, value), other in zip(pairs, R_SIZES, strict=False)}
-    is_by_row = sizes.pop("byrow", "FALSE") in ("TRUE", "T")
-    are_known = all(key in R_SIZES and re.fullmatch(r"[1-9]\d{0,5}", n) for key, n in sizes.items())
+    by_row = {"TRUE": True, "T": True, "FALSE": False, "F": False}.get(sizes.pop("byrow", "F"))
+    are_known = by_row is not None and all(
+        key in R_SIZES and re.fullmatch(r"[1-9]\d{0,5}", n) for key, n in sizes.items()
+    )
     if len(vectors) != 1 or len(rest) > len(R_SIZES) or not are_known:
         raise NumberError("matrix is read as matrix(c(1, 0, 0, 1), nrow = 2, byrow = TRUE)")
     numbers, count = vectors[0], len(vectors[0])
@@ -175,7 +180,7 @@ def _of_r(call: re.Match[str]) -> list[Words]:
     columns = int(sizes.get("ncol", 0)) or count // max(rows, 1)
     if rows * columns != count:
         raise NumberError(f"{count} numbers do not fill {rows} rows and {columns} columns")
-    if is_by_row:
+    if by_row:
         return [numbers[at : at + columns] for at in range(0, count, columns)]
     return [numbers[row::rows] for row in range(rows)]
 
@@ -216,8 +221,8 @@ def _without_r_signs(text: str) -> str:
     return re.sub(f"(?m){signs}", lambda sign: " " * len(sign[0]), text) if "[" in text else text
 
 
-def _without_brackets(text: str) -> tuple[str, tuple[int, ...]]:
-    """Return rows in brackets, such as [[1, 0], [0, 1]] and [1 0; 0 1], as lines.
+def _without_brackets(text: str) -> tuple[str | list[Words], tuple[int, ...]]:
+    """Return rows in brackets, such as [1 0; 0 1], as lines; lists with commas as their cells.
 
     The second result is `LabelledGrid.lead`.
     """
@@ -246,7 +251,12 @@ def _without_brackets(text: str) -> tuple[str, tuple[int, ...]]:
     if not re.fullmatch(r"[\[\s,;\]]*", between):
         return text, ()
     lead = _lead(inner)
-    is_one_row = len(re.findall(r"\[[^\[\]]*\]", inner)) == 1
+    lists = [(one.start(1), one[1]) for one in re.finditer(r"\[([^\[\]]*)\]", inner)]
+    is_one_row = len(lists) == 1
+    are_lists = "," in between or (is_one_row and ", " in inner and ";" not in inner)
+    if are_lists and all("," in row for _, row in lists):
+        at = whole.start(1)
+        return [_cells((at + start, row.rstrip(", \t\r\n")), ",") for start, row in lists], lead
     inner = inner.replace(";", "\n") if is_one_row else re.sub(r"[\r\n;]", " ", inner)
     is_dense = is_one_row and not re.search(r"[\s;]", inner.strip("[] \t\r\n"))
     if is_dense or "," in between:  # in lists a comma separates numbers, as YAML reads it too

@@ -45,6 +45,11 @@ WEIGHTS = {
     for key, row in KEYS.items()
     if isinstance(row.form, ArrayForm) and row.form.is_weight
     for word in (key[2:], *LONG.get(key[2:], ()))
+} | {
+    f"{word}{kind}": f"W_{letter}"
+    for letter, words in LONG.items()
+    for word in words
+    for kind in ("weight", "weights", "weightmatrix", "projection")
 }
 """Weights and biases by their letters alone; they have more names than can be listed."""
 
@@ -62,8 +67,9 @@ STORED = regex(
 
 AS_STORED = "first rows and the others, and weights_as: out_in"
 
+SIZES_FOLLOW = "leave it out, sizes follow from the matrices; 1/sqrt(d_k) in scale knows d_k"
 WITHOUT_KEY = {
-    "leave it out, sizes follow from the matrices; 1/sqrt(d_k) in scale knows d_k": (
+    SIZES_FOLLOW: (
         "dk d_k dq d_q dv d_v d_model dmodel d_in d_out embed_dim emb_dim hidden_size head_dim "
         "d_head d seq_len n m kv_lora_rank q_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim"
     ),
@@ -215,6 +221,7 @@ def hint_for(word: str, shape: Sequence[int] = (), fitting: Sequence[str] = ()) 
     rows = [pair for row in KEYS.values() for pair in row.instead.items()]
     hints = [f"write {hint}" for hint, words in rows if ends & {*words.split()}]
     hints += [hint for hint, words in WITHOUT_KEY.items() if ends & {*words.split()}]
+    hints = [hint for hint in hints if not shape or hint != SIZES_FOLLOW]
     hints += [hint for name, hint in HINTS.items() if name in ends]
     if hints or not shape:
         return hints[0] if hints else did_you_mean(word, KEYS, "attn schema")

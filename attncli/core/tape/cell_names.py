@@ -190,7 +190,8 @@ context: c z contexts contextvector contextvectors contextvec contextvecs \
     allcontextvecs headoutputs av hookz
 H: h annotations states encoderstates hiddenstates
 concat: z concatenated concatenation concatheads headsconcatenated
-output: z y o out outputs result attentionoutput av va attnoutput hookattnout
+output: z y o out outputs result attentionoutput av va attnoutput hookattnout attentionq,k,v \
+    softmaxqkt/√dkv softmaxqktv
 """
 ALIASES = {name: words.split() for name, words in re.findall("(?m)^(.+?): (.+)", WORDS)}
 """Other names of a step, in lower case and without blanks, underscores and signs of products.
@@ -241,11 +242,15 @@ IGNORED = regex(r"[\s_\-^·*×()\[\]{}.]")
 
 ROW_WORDS = r"(?:row|token|query|word|position)"
 ROW_IN_WORDS = regex(
-    rf"(?P<step>.*?\w)\s+(?:(?:(?:of|for|in|at)\s+)(?:the\s+)?(?:{ROW_WORDS}\s+)?|{ROW_WORDS}\s+)"
+    rf"(?P<step>.*?\w)\s+(?:(?:of|for|in|at)\s+(?:the\s+)?(?:{ROW_WORDS}\s+)?|{ROW_WORDS}\s+|(?=\d))"
     r"[\"'“‘]?(?P<row>[^\W_][\w'’.-]*?)[\"'”’]?",
     re.IGNORECASE,
 )
 """A row of a step in words: weights for token 2, scores of "cat"."""
+PRODUCT = regex(
+    r"q_?\{?(?P<query>\w+?)\}?(?:\^\{?(?:T|⊤)\}?|ᵀ)?\s*(?:[·.*⋅∙•×]\s*|\s)k_?\{?(?P<key>\w+?)\}?"
+)
+"""A score as the product of a query and a key: q_1 · k_2."""
 
 
 def meant(word: str, steps: Collection[str], added: Collection[str] = ()) -> list[str]:

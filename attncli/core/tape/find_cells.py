@@ -65,6 +65,9 @@ def find_cells(
         if row := cell_names.ROW_IN_WORDS.fullmatch(name.strip()):
             with suppress(InputError):
                 return reader.read(f"{row['step']}[{row['row']}]")
+        if product := cell_names.PRODUCT.fullmatch(name.strip()):
+            with suppress(InputError):
+                return reader.read(f"scores[{product['query']}, {product['key']}]")
         if (step := cell_names.step_under(name, steps.values())) is not None:
             return _cells(step, (), name)
         for other, reason in _likely_names(name, reader):
