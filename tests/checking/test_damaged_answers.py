@@ -122,6 +122,7 @@ ONES = "V: [[1, 0], [0, 1], [1, 1]]"
         ("q1: [9, 9]", 1, "wrong, first at Q"),
         ("Q1: [9, 9]", 1, "incomplete: 6 numbers; skipped: Q1 (write q_1 for a row)"),
         ("QQ: [[2.5]]", 1, "incomplete: 6 numbers; skipped: QQ (write the name of the step)"),
+        ("scores: [[[1], [2]], [[3]]]", 1, "skipped: scores (matrix 2 of scores has the shape"),
         ("weights:", 1, "incomplete: 6 numbers"),
         ("weights: ~", 0, "correct: 6 numbers"),
         ("dk: 2", 0, "skipped: dk (no steps of this problem)"),

@@ -55,10 +55,6 @@ FLOATS = ("float16", "float32", "float64")
 ONE_DECIMAL = regex(r"-?\d{1,12}(\.\d{1,12})?")
 """A matrix of one plain decimal, which needs no further parsing."""
 
-IN_A_STACK = regex(r"(\[\d{1,9}\])*")
-"""The end of a key of one matrix of a stack, such as [2]."""
-
-
 IN_LINES = regex(r"(?s:.*\n|[\[({\\]|\w++(?:\.\w++)*+\()")
 """The beginning of a matrix as a text: several lines, brackets, or a call."""
 
@@ -109,7 +105,7 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
             submission without any step, unless it has remarks such as a date, or is a file with a
             slip in a step's name.
     """
-    faults, unknown = list[Fault](), list[Fault]()
+    faults, refused = list[Fault](), list[Fault]()
     parts: dict[str, list[KeyedMatrix]] = {}
     uneven: Matrices = {}
     is_known = False
@@ -119,14 +115,12 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
         name = from_zero.get(names[word], names[word])
         if name in KEYS_BESIDE_STEPS and word not in trace:
             continue
-        named = partial(_of_key, word)
         with (
-            collected(unknown if raw is not None else []),
+            collected(refused if raw is not None else []),
             located(submission.heading),
-            changed(named),
+            changed(partial(_of_key, word)),
         ):
             step, at, is_transposed = find_answer(name, trace, raw)
-            raw = _of_a_word(step, raw)  # noqa: PLW2901 – that is what the word means
             matrix = None
             try:
                 if raw is not None:
@@ -135,10 +129,7 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
                 if at or error.faults[0].needs != "sizes":
                     faults += error.faults
                 else:
-                    texts, _ = labelled_texts(_rows(raw), (word,), ragged=True)
-                    fault = error.faults[0]
-                    fault = replace(fault, place=submission.locate(fault.path))
-                    uneven[step.name] = ShapeMismatch(texts, fault, False)
+                    uneven[step.name] = _uneven(submission, word, raw, error.faults[0])
             if matrix is not None:
                 _refuse_words(step, matrix)
                 parts.setdefault(step.name, []).append(matrix)
@@ -149,19 +140,19 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
             matrices[step.name] = uneven[step.name]
         elif step.name in parts:
             with collected(faults):
-                matrices[step.name] = _written(step, parts[step.name], submission)
-    fault_of = {str(one.path[0]): one for one in unknown}
-    every = submission.matrices.items()
-    faults += _without_value({key: raw for key, raw in every if key in fault_of})
-    skipped = tuple((k, _hint(fault_of[k], raw, trace)) for k, raw in every if k in fault_of)
+                matrices[step.name] = written_or_mismatch(step, parts[step.name], submission)
+    unknown = {str(fault.path[0]): fault for fault in refused}
+    without_step = {word: submission.matrices[word] for word in unknown}
+    faults += _without_value(without_step)
+    hints = {word: _hint(unknown[word], raw, trace) for word, raw in without_step.items()}
     is_known |= any(
-        submission.locate((key,)).file and getattr(fault_of[key], "nearest", "")
+        submission.locate((word,)).file and getattr(unknown[word], "nearest", "")
         if hint
-        else not shape_of(submission.matrices[key]) and not isinstance(fault_of[key], InputNamed)
-        for key, hint in skipped
+        else not shape_of(without_step[word]) and not isinstance(unknown[word], InputNamed)
+        for word, hint in hints.items()
     )
-    refuse([*faults, *([] if is_known else unknown)])
-    return _of_one_computer(matrices), skipped
+    refuse([*faults, *([] if is_known else refused)])
+    return _of_one_computer(matrices), tuple(hints.items())
 
 
 def _of_key(word: str, fault: Fault) -> Fault:
@@ -169,11 +160,15 @@ def _of_key(word: str, fault: Fault) -> Fault:
 
 
 def _without_value(answers: Mapping[str, Any]) -> Iterator[Fault]:
-    if answers:
+    for key, raw in answers.items():
         from attncli.reading.keys_without_value import faults_of_answer  # few have such keys
 
-        for key, raw in answers.items():
-            yield from faults_of_answer(key, raw)
+        yield from faults_of_answer(key, raw)
+
+
+def _uneven(submission: Submission, word: str, raw: Any, fault: Fault) -> ShapeMismatch:
+    texts, _ = labelled_texts(_rows(raw), (word,), ragged=True)
+    return ShapeMismatch(texts, replace(fault, place=submission.locate(fault.path)), False)
 
 
 def _of_a_word(step: Step, raw: Any) -> Any:
@@ -189,24 +184,23 @@ def _of_a_word(step: Step, raw: Any) -> Any:
 def _keyed_matrix(
     submission: Submission, word: str, raw: Any, step: Step, at: At, is_transposed: bool
 ) -> KeyedMatrix:
-    if type(raw) is str and (ONE_DECIMAL.fullmatch(raw) or _is_decimal_comma(raw, step, at)):
+    raw = _of_a_word(step, raw)
+    rows = _rows(raw)
+    is_one = type(raw) is str and ONE_DECIMAL.fullmatch(raw) is not None
+    if type(raw) is str and at and DECIMAL_COMMA.fullmatch(raw.strip()):
+        is_one = step.value[at].size == 1  # so that 0,94 is not two numbers, 0 and 94
+    if is_one:
         return KeyedMatrix(word, at, np.full((1, 1), raw.strip(), object), None, "", is_transposed)
-    texts, beside = labelled_texts(_rows(raw), (word,), submission.ragged)
+    texts, beside = labelled_texts(rows, (word,), submission.ragged)
     if texts.ndim > 2 and HEADS_AFTER_TOKENS.fullmatch(word):
         texts = texts.swapaxes(-2, -3)
-    labels = {
-        tuple(int(number) - 1 for number in re.findall(r"\d+", key[len(word) :])): words
-        for key, words in submission.labels.items()
-        if key.startswith(word) and IN_A_STACK.fullmatch(key, len(word))
-    }
+    labels = submission.labels
     if isinstance(raw, Mapping):
-        labels = {(): ([*map(str, raw)], None)}
+        labels = {word: ([*map(str, raw)], None)}
     elif isinstance(raw, str) or any(beside):
-        labels = {(): beside}
-    if len(labels) > 1:  # each matrix of a stack has its own
-        labels.pop((), None)
-    of_cells = cell_positions.labels_of_cells(texts.shape, labels)
-    dtype = dtype_of(_rows(raw))
+        labels = {word: beside}
+    of_cells = cell_positions.labels_of_cells(texts.shape, word, labels)
+    dtype = number_type(rows)
     dtype = "" if last_place.is_rounded(texts.flat, dtype) else dtype
     return KeyedMatrix(word, at, texts, of_cells, dtype, is_transposed)
 
@@ -218,17 +212,12 @@ def _rows(raw: Any) -> Any:
     return [[row] if is_one_number(row) else row for row in raw.values()]
 
 
-def _is_decimal_comma(text: str, step: Step, at: At) -> bool:
-    """Return True if the key means one cell, so that 0,94 is not two numbers, 0 and 94."""
-    is_one = bool(at) and step.value[at].size == 1
-    return is_one and DECIMAL_COMMA.fullmatch(text.strip()) is not None
-
-
-def dtype_of(raw: Any) -> str:
+def number_type(raw: Any) -> str:
     """Return the type of the first number of a matrix; "" for a plain number or text."""
     while isinstance(raw, list | tuple) and raw:
         raw = raw[0]
-    return str(getattr(raw, "dtype", "")).rpartition(".")[2]  # torch.float32
+    dtype = getattr(raw, "dtype", "")
+    return str(getattr(dtype, "name", dtype)).rpartition(".")[2]  # torch.float32
 
 
 def _refuse_words(step: Step, matrix: KeyedMatrix) -> None:
@@ -287,20 +276,20 @@ def _of_one_computer(matrices: Matrices) -> Matrices:
     written = [one for one in matrices.values() if isinstance(one, Written)]
     kinds = {one.dtype for one in written} & last_place.PRECISIONS.keys()
     if not kinds:
-        every = chain.from_iterable(one.texts.ravel().tolist() for one in written)
+        every = chain.from_iterable(one.texts.flat for one in written)
         kinds = {dtype_of_texts(every)} - {""}
     for name, one in matrices.items() if kinds else ():
         if isinstance(one, Written) and not one.dtype:
-            dtype = dtype_of_texts(one.texts.ravel().tolist(), 1)
-            if dtype in kinds:
-                matrices[name] = replace(one, dtype=dtype)
+            dtype = dtype_of_texts(one.texts.flat, 1)
+            matrices[name] = replace(one, dtype=dtype) if dtype in kinds else one
     return matrices
 
 
-def _written(
-    step: Step, matrices: list[KeyedMatrix], submission: Submission
+def written_or_mismatch(
+    step: Step, matrices: list[KeyedMatrix], submission: Submission, is_program: bool = False
 ) -> Written | ShapeMismatch:
-    cells = on_paper(step, matrices, submission)
+    """Return the numbers of a step that are written under some keys, in the layout of its array."""
+    cells = _on_paper(step, matrices, submission)
     if isinstance(cells, ShapeMismatch):
         return cells
     values, unit, texts = numbers_of(cells)
@@ -308,14 +297,16 @@ def _written(
         if one.is_exact:
             unit[one.at] = 0
     values, unit, texts = map(step.from_paper, (values, unit, texts))
-    if (values <= LIKE_BLOCKED).any():
-        values = np.where((step.array == -np.inf) & (values <= LIKE_BLOCKED), -np.inf, values)
+    no_number = np.isnan(values)
+    if no_number.any():
+        no_number[no_number] = [text not in BLANK_CELLS for text in texts[no_number].tolist()]
+    unreadable = no_number if no_number.any() else None
+    if is_program:
+        return Written(values, unit, values, unreadable=unreadable)
+    values = np.where((step.array == -np.inf) & (values <= LIKE_BLOCKED), -np.inf, values)
     kinds = {one.dtype for one in matrices}
-    dtype = next(filter(kinds.__contains__, FLOATS), "") or dtype_of_texts(texts.ravel().tolist())
-    unreadable = np.isnan(values)
-    if unreadable.any():
-        unreadable[unreadable] = [text not in BLANK_CELLS for text in texts[unreadable]]
-    return Written(values, unit, texts, dtype, unreadable if unreadable.any() else None)
+    dtype = next(filter(kinds.__contains__, FLOATS), "") or dtype_of_texts(texts.flat)
+    return Written(values, unit, texts, dtype, unreadable)
 
 
 def _are_same(step: Step, one: KeyedMatrix, other: KeyedMatrix) -> bool:
@@ -327,7 +318,7 @@ def _are_same(step: Step, one: KeyedMatrix, other: KeyedMatrix) -> bool:
     return first is not None and second is not None and bool((first == second).all())
 
 
-def on_paper(
+def _on_paper(
     step: Step, matrices: list[KeyedMatrix], submission: Submission
 ) -> Array | ShapeMismatch:
     """Return the cells of a step that are written under some keys; "" for the others."""
@@ -392,5 +383,5 @@ def contents_of(submission: Submission) -> str:
         numbers = json.dumps([answers, submission.labels, submission.ragged])
     except (TypeError, ValueError, RecursionError):  # a list that contains itself, for example
         return ""
-    types = " ".join(dtype_of(raw) for raw in answers.values())
+    types = " ".join(number_type(raw) for raw in answers.values())
     return numbers + types  # json writes np.float64 as it does floats

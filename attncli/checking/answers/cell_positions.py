@@ -12,13 +12,13 @@ import numpy as np
 
 from attncli.checking.answers.step_names import At
 from attncli.core.arithmetic.elements import Array
-from attncli.core.errors import InputError, KeyPath, fail
+from attncli.core.errors import Fault, KeyPath, collected, fail, refuse
 from attncli.core.numbers.last_place import numbers_of
 from attncli.core.numbers.written import BLANK_CELLS
 from attncli.core.records import Record
 from attncli.core.tape.find_cells import MOST_LISTED
 from attncli.core.tape.step import Step
-from attncli.core.text.strings import count_in, label_text, near_words, visible
+from attncli.core.text.strings import count_in, near_words, visible
 
 if TYPE_CHECKING:
     from attncli.core.numbers.grid import Labels
@@ -46,13 +46,14 @@ class KeyedMatrix(Record, eq=False):
         return self.dtype.startswith(("int", "uint"))
 
 
-def labels_of_cells(shape: Shape, labels: Mapping[Shape, Labels]) -> Array | None:
-    """Return `KeyedMatrix.labels` by the labels of each matrix of a stack; () is all others."""
+def labels_of_cells(shape: Shape, word: str, labels: Mapping[str, Labels]) -> Array | None:
+    """Return `KeyedMatrix.labels` by those of a key, or of each matrix of a stack: A[1], A[2]."""
     if not labels or len(shape) < 2:
         return None
     pairs = np.full((2, *shape), None, object)
     for lead in np.ndindex(shape[:-2]):
-        rows, columns = labels.get(lead) or labels.get((), (None, None))
+        key = word + "".join(f"[{index + 1}]" for index in lead)
+        rows, columns = labels.get(key) or labels.get(word, (None, None))
         if rows and len(rows) >= shape[-2]:
             pairs[0][lead] = np.array(rows[: shape[-2]], object)[:, None]
         if columns and len(columns) >= shape[-1]:
@@ -114,12 +115,12 @@ def _same_but_ones(shape: Sequence[int], other: Sequence[int]) -> bool:
 
 def _nearness(step: Step, texts: Array) -> float:
     """Return minus the sum of the relative errors of the numbers of a step, each at most 1."""
-    values, unit = (texts, 0.0) if texts.dtype.kind == "f" else numbers_of(texts)[:2]
+    values, unit, _ = numbers_of(texts)
     right = step.value
     known = np.isfinite(values) & np.isfinite(right)
-    size = np.where(known, np.abs(right), 0.0) + unit + 1e-9  # no 0 is a divisor
-    off = np.abs(np.where(known, values, 0.0) - np.where(known, right, 0.0)) / size
-    return -float(np.where(known, np.minimum(off, 1.0), 0.0).sum())
+    size = np.abs(right[known]) + unit[known] + 1e-9  # no 0 is a divisor
+    off = np.abs(values[known] - right[known]) / size
+    return -float(np.minimum(off, 1.0).sum())
 
 
 def _with_a_blank_row(step: Step, matrix: KeyedMatrix, wanted: Shape) -> Array | None:
@@ -153,30 +154,26 @@ def _are_transposed(step: Step, labels: Array) -> bool:
 
 def _fit(step: Step, axis: str, words: Sequence[str | None]) -> int:
     """Return 1 if words are labels of an axis, −1 if they are not, 0 if they may be numbers."""
-    known = step.labels.get(axis, ())
-    if not known or words[0] is None or all(str(word).isdecimal() for word in words):
+    if not step.labels.get(axis) or words[0] is None or all(str(x).isdecimal() for x in words):
         return 0
-    return 1 if all(places_of(str(word), known) for word in words) else -1
+    return 1 if all(_labelled(step, axis, str(word)) for word in words) else -1
 
 
 def _ordered(
     step: Step, matrix: KeyedMatrix, labels: Array, layouts: Sequence[Array], wanted: Shape
 ) -> list[Array]:
-    ordered, errors = [], list[InputError]()
+    ordered, faults = [], list[Fault]()
     for cells in layouts:
         texts = matrix.texts.ravel()[cells]
-        try:
+        with collected(faults):
             places = _places(step, labels.reshape(2, -1)[:, cells], wanted, matrix.word)
-        except InputError as error:
-            errors.append(error)
-            continue
-        if places is not None:
-            ordered.append(np.full(wanted, "", object))
-            ordered[-1].put(places, texts)
-        elif texts.shape == wanted:
-            ordered.append(texts)
-    if errors and len(errors) == len(layouts):
-        raise errors[0]
+            if places is not None:
+                ordered.append(np.full(wanted, "", object))
+                ordered[-1].put(places, texts)
+            elif texts.shape == wanted:
+                ordered.append(texts)
+    if not ordered:
+        refuse(faults[:1])
     return ordered
 
 
@@ -205,7 +202,7 @@ def _order(
     if len(known) < len(words) or is_usual or not (labels or is_counted):
         return list(range(size)) if len(words) == size else None
     paths = [(*path, index) if axis == -2 else path for index in range(len(known))]
-    if is_counted and not (labels and all(places_of(word, labels) for word in known)):
+    if is_counted and not (labels and all(_labelled(step, noun, word) for word in known)):
         places = [int(word) - 1 for word in known]
     else:
         places = [_place(step, noun, word, at) for word, at in zip(known, paths, strict=True)]
@@ -218,7 +215,7 @@ def _order(
 
 def _place(step: Step, axis: str, word: str, path: KeyPath) -> int:
     labels = step.labels[axis]
-    places = places_of(word, labels)
+    places = _labelled(step, axis, word)
     if len(places) == 1:
         return places[0]
     more = ", …" if len(labels) > MOST_LISTED else ""
@@ -237,10 +234,10 @@ def _place(step: Step, axis: str, word: str, path: KeyPath) -> int:
     raise fail(message, *path, hint=hint)
 
 
-def places_of(word: str, labels: Sequence[str]) -> list[int]:
+def _labelled(step: Step, axis: str, word: str) -> list[int]:
     """Return the places of a label: of the same word, or of one in other letters or blanks."""
-    exact = [n for n, one in enumerate(labels) if word in (one, visible(one), label_text(one))]
-    return exact or [n for n, one in enumerate(labels) if _folded(one) == _folded(word)]
+    alike = (n for n, one in enumerate(step.labels[axis]) if _folded(one) == _folded(word))
+    return step.labelled(axis, word) or [*alike]
 
 
 def _folded(label: str) -> str:

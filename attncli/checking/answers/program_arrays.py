@@ -7,25 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.answers.answers import Matrices, ShapeMismatch, Skipped, Written, on_paper
+from attncli.checking.answers.answers import (
+    Matrices,
+    Skipped,
+    Written,
+    number_type,
+    written_or_mismatch,
+)
 from attncli.checking.answers.cell_positions import KeyedMatrix
 from attncli.checking.answers.step_names import InputNamed, find_answer, is_slip, means_step
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import Fault, InputError, NotThere, fail
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.numbers.last_place import PRECISIONS
+from attncli.core.numbers.last_place import PRECISIONS, TYPED_DIGITS
 from attncli.core.numbers.matrices import as_raw
 from attncli.core.problem.marking import Marking
 from attncli.core.tape.cell_names import HEADS_AFTER_TOKENS
-from attncli.core.tape.step import Step
 from attncli.core.text.strings import visible
 from attncli.reading.document import Submission
 
 ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 """Maximum relative error of one rounding, by the type of the numbers. Derived."""
-
-TYPED_DIGITS = {"float16": 3, "float32": 5, "float64": 8}
-"""Maximum number of significant digits, by type, of numbers that people type into an array."""
 
 MAX_HAND_DECIMALS = 6
 """Maximum number of decimals of a number that was worked by hand. Chosen."""
@@ -58,8 +60,7 @@ def dtype_of(every: Mapping[str, Any], trace: Trace, marking: Marking) -> str:
 
 def _kind(raw: Any) -> str:
     """Return the type of an array's numbers, float64 for whole and longer ones; "" for no array."""
-    dtype = getattr(raw, "dtype", "")
-    kind = str(getattr(dtype, "name", dtype)).rpartition(".")[2]  # torch.float32
+    kind = number_type(raw) if hasattr(raw, "dtype") else ""
     is_other = "int" in kind or kind in ("bool", np.dtype("g").name)
     return kind if kind in ROUNDOFF else "float64" if is_other else ""
 
@@ -116,7 +117,8 @@ def read_arrays(submission: Submission, trace: Trace) -> tuple[Matrices, Skipped
     if unknown and not parts:
         raise next(iter(unknown.values()))
     arrays: Matrices = {
-        name: _of_step(trace[name], every, submission) for name, every in parts.items()
+        name: written_or_mismatch(trace[name], every, submission, is_program=True)
+        for name, every in parts.items()
     }
     return arrays, tuple((word, _hint(error.faults[0])) for word, error in unknown.items())
 
@@ -126,22 +128,6 @@ def _hint(fault: Fault) -> str:
     is_answer = fault.path[0] in COMMON_STEPS or is_slip(fault)
     is_other = isinstance(fault, NotThere) and not is_answer
     return "" if is_other or isinstance(fault, InputNamed) else fault.hint
-
-
-def _of_step(
-    step: Step, parts: list[KeyedMatrix], submission: Submission
-) -> Written | ShapeMismatch:
-    placed = on_paper(step, parts, submission)
-    if isinstance(placed, ShapeMismatch):
-        return placed
-    cells: Array = step.from_paper(placed)
-    is_empty = np.zeros((), bool)
-    if cells.dtype.kind == "O":
-        is_empty = cells == ""
-        cells = np.where(is_empty, np.nan, cells).astype(float)
-    no_number = np.isnan(cells) & ~is_empty
-    unit = np.broadcast_to(0.0, cells.shape)
-    return Written(cells, unit, cells, unreadable=no_number if no_number.any() else None)
 
 
 def type_of_printed(matrices: Matrices) -> str:

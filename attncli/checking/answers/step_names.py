@@ -59,8 +59,7 @@ def find_answer(word: str, trace: Trace, raw: Any = None) -> Meaning:
     if word == "attention_scores" and hasattr(raw, "dtype"):
         hint = "write weights for what Keras calls so, or scores"
         raise fail("attention_scores may mean scores or weights here", word, hint=hint)
-    is_cell = is_one_number(raw) and is_in_row(word, trace)
-    meaning = _meaning(PLACE.sub(r"[1, \1\2]", word) if is_cell else word, trace)
+    meaning = (is_one_number(raw) and in_row(word, trace)) or _meaning(word, trace)
     if isinstance(meaning, InputError):
         raise InputError(*meaning.faults)
     return meaning
@@ -111,18 +110,18 @@ def is_one_number(raw: Any) -> bool:
     return isinstance(raw, int | float)
 
 
-def is_in_row(word: str, trace: Trace) -> bool:
-    """Return True if one place is behind a step of one row, as in alpha_3: that of a cell in it."""
-    if word in trace or not (match := PLACE.search(word)):
-        return False
-    meaning = _meaning(f"{word[: match.start()]}[1, {match[1] or match[2]}]", trace)
-    return not isinstance(meaning, InputError) and meaning[0].value.shape[:-1] == (1,)
+def in_row(word: str, trace: Trace) -> Meaning | None:
+    """Return the cell of a step of one row that a place behind its name means, as in alpha_3."""
+    if word not in trace and PLACE.search(word):
+        meaning = _meaning(PLACE.sub(r"[1, \1\2]", word), trace)
+        if not isinstance(meaning, InputError) and meaning[0].value.shape[:-1] == (1,):
+            return meaning
+    return None
 
 
 def named_steps(words: Iterable[str], trace: Trace) -> tuple[str, ...]:
     """Return the names of steps that keys mean and that change nothing, so the trace has none."""
-    others = [word for word in words if word not in trace]
-    unknown = [word for word in others if isinstance(_meaning(word, trace), InputError)]
+    unknown = [word for word in words if isinstance(_meaning(word, trace), InputError)]
     wide = with_all_steps(trace) if unknown else trace
     meanings = [_meaning(word, wide) for word in unknown]
     names = dict.fromkeys(one[0].name for one in meanings if not isinstance(one, InputError))
@@ -133,11 +132,10 @@ def refuse_many_unknown(words: Iterable[str], trace: Trace) -> None:
     """Raise an InputError for more than `MAX_UNKNOWN` keys that mean no step."""
     unknown = 0
     for word in words:
-        if word not in trace:
-            unknown += isinstance(_meaning(word, trace), InputError)
-            if unknown > MAX_UNKNOWN:
-                hint = "leave out what is no answer to this problem"
-                raise fail(f"more than {MAX_UNKNOWN:,} keys mean no step", word, hint=hint)
+        unknown += isinstance(_meaning(word, trace), InputError)
+        if unknown > MAX_UNKNOWN:
+            hint = "leave out what is no answer to this problem"
+            raise fail(f"more than {MAX_UNKNOWN:,} keys mean no step", word, hint=hint)
 
 
 def with_all_steps(trace: Trace) -> Trace:
@@ -189,8 +187,7 @@ def _refuse_several(base: str, trace: Trace) -> None:
     if base in trace or base in trace.inputs or base in trace.problem.names:
         return
     called = [step.name for step in trace if step.symbol.lower() == base.lower()]
-    names = meant(base, trace.steps, trace.added)
-    names = names or [name for name in called if name not in trace.added]
+    names = meant(base, trace.steps, trace.added) or [n for n in called if n not in trace.added]
     if len(names) > 1:
         raise several_meant(base, names)
 
@@ -218,11 +215,9 @@ def with_step_names(marking: Marking, trace: Trace) -> tuple[Marking, Meant]:
     faults, asked = list[Fault](), list[str]()
     meant, points = Meant(), dict[str, float]()
     known: dict[tuple[str, bytes], str] = {}
-    words = list[tuple[str, KeyPath, float | None]]()
-    words += [(word, ("ask", index), None) for index, word in enumerate(marking.ask)]
-    words += [(word, ("points", word), value) for word, value in marking.points.items()]
-    for word, place, value in words:
-        path = ("marking", *place)
+    paths: list[KeyPath] = [("marking", "ask", index) for index in range(len(marking.ask))]
+    paths += [("marking", "points", word) for word in marking.points]
+    for word, path in zip((*marking.ask, *marking.points), paths, strict=True):
         with collected(faults):
             step, at = _cells_meant(word, trace, path)
             mask = mask_of(step, [at]).tobytes()
@@ -231,10 +226,10 @@ def with_step_names(marking: Marking, trace: Trace) -> tuple[Marking, Meant]:
                 message = f"{visible(word)} is {name}, which has points twice"
                 raise fail(message, *path, hint="leave one of them out")
             meant[name] = step, at
-            if value is None:
+            if path[1] == "ask":
                 asked.append(name)
             else:
-                points[name] = value
+                points[name] = marking.points[word]
     refuse(faults)
     if asked:
         same = equal_steps(trace)

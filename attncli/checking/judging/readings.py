@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias, TypeVar
 
 from attncli.checking.answers import answers
 from attncli.checking.answers.answers import Matrices, ShapeMismatch, Written, read_submission
-from attncli.checking.answers.step_names import is_in_row, is_one_number, with_all_steps
+from attncli.checking.answers.step_names import in_row, is_one_number, with_all_steps
 from attncli.checking.judging import equivalent_forms
 from attncli.checking.judging.agreement import CUT_OFF, agrees
 from attncli.checking.judging.equivalent_forms import Forms
@@ -209,7 +209,7 @@ def _read_as(
     for one, step in zip(letters, steps, strict=True):
         for key, rest in one.rests.items():
             places = rest if rest[:1] in ("", "[") else f"_{rest.strip('_^{}')}"
-            match = None if is_in_row(step + places, trace) else SUBSCRIPTS.fullmatch(rest)
+            match = None if in_row(step + places, trace) else SUBSCRIPTS.fullmatch(rest)
             if match and is_one_number(submission.matrices[key]):
                 row, column = (int(place) + is_from_0 for place in match.groups())
                 places = f"[{row}, {column}]"  # a single number is no row

@@ -73,8 +73,7 @@ class _Expressions(Parser):
             number_of(node)  # refuse one that floats cannot hold
         return node
 
-    def named(self, text: str) -> tree.Formula:
-        at = self.tokens[self.at - 1][2]
+    def named(self, text: str, at: int) -> tree.Formula:
         if text in OF_SEVERAL and self.taken("("):
             parts = [self.deeper(self.expression)]
             while self.taken(","):
@@ -93,7 +92,7 @@ class _Expressions(Parser):
         known = [*self.names, *entries, *FUNCTIONS, *OF_SEVERAL, "e", "pi"]
         is_constant = text.lower() in ("pi", "π", "nan", *INFINITE)
         if is_constant or (text in known and text not in OF_SEVERAL):
-            return super().named(text)
+            return super().named(text, at)
         way = INSTEAD.get(text) or did_you_mean(text, known)
         if self.taken("["):
             way = f"write {text}: […] beside it" if not self.lists else way

@@ -89,11 +89,6 @@ def or_nothing(schema: Schema) -> Schema:
     return schema | {"type": [*([types] if isinstance(types, str) else types), "null"]}
 
 
-def given(key: str) -> Schema:
-    """Return the schema of mappings in which a key is given."""
-    return {"required": [key], "properties": {key: {"not": NOTHING}}}
-
-
 def schema_of(
     parts: Mapping[str, Form], required: Collection[str] = (), either: Sequence[str] = ()
 ) -> Schema:
@@ -104,7 +99,8 @@ def schema_of(
     if required:
         schema["required"] = [*required]
     if either:
-        schema["oneOf"] = [*map(given, either)]
+        is_given = {"not": NOTHING}
+        schema["oneOf"] = [{"required": [key], "properties": {key: is_given}} for key in either]
     return schema
 
 
@@ -299,10 +295,10 @@ def vector(stack: str = "", broadcasts: bool = False, infinite: bool = False) ->
     """Return the form of a vector; with a stack, also of several, written as a matrix."""
 
     def read(raw: object, path: KeyPath) -> Any:
-        from attncli.core.numbers.matrices import to_vector, to_vectors
+        from attncli.core.numbers.matrices import to_vector
 
         try:
-            return to_vectors(raw, path) if stack else to_vector(raw, path, infinite)
+            return to_vector(raw, path, infinite, several=bool(stack))
         except InputError:
             if broadcasts:  # one number, of which an expression may have blanks
                 with suppress(InputError):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.formulas.tree import Formula, Number, parts, substituted
+from attncli.core.formulas.tree import Formula, Number, nodes, substituted
 from attncli.core.numbers import written
 from attncli.core.numbers.grid import whole_number
 from attncli.core.numbers.parser import NumberError
@@ -50,9 +50,13 @@ def numbers_of(texts: Array) -> tuple[Array, Array, Array]:
     """Return the values of written numbers, their units in the last place, and their texts.
 
     Cells that are blank or cannot be read are nan. The texts are those of plain decimals: 0.1361
-    for 13.61 %, 0.14 for ≈0,14. One that cannot be read is returned unchanged.
+    for 13.61 %, 0.14 for ≈0,14. One that cannot be read is returned unchanged. The numbers of a
+    program are values without a unit.
     """
-    pairs: list[Any] = [decimal_of(text) for text in texts.ravel().tolist()]
+    if texts.dtype.kind != "O":
+        return texts, np.zeros(texts.shape), texts
+    cells = texts.ravel().tolist()
+    pairs: list[Any] = [decimal_of(x) if type(x) is str else (x, 0.0) for x in cells]
     if not all(pairs):
         texts = texts.copy()
         for place in [place for place, pair in enumerate(pairs) if pair is None]:
@@ -99,7 +103,8 @@ def _implied_unit(value: float) -> float:
     if not isinstance(value, written.NumberAsWritten):
         return 0.0
     width = 0.0
-    for decimal in _decimals(value.formula):
+    numbers = [node for node in nodes(value.formula) if isinstance(node, Number)]
+    for decimal in (number for number in numbers if "." in number.text):
         middle, unit = decimal_of(decimal.text) or NO_NUMBER
         ends = [_with_part(value, decimal, middle + half * unit) for half in (-0.5, 0.5)]
         width += abs(ends[1] - ends[0])
@@ -118,17 +123,10 @@ def _with_part(whole: written.NumberAsWritten, part: Number, value: float) -> fl
         return float(whole)
 
 
-def _decimals(formula: Formula) -> list[Number]:
-    if isinstance(formula, Number):
-        return [formula] if "." in formula.text and decimal_of(formula.text) else []
-    return [number for part in parts(formula) for number in _decimals(part)]
-
-
 # --- floats of 16 or 32 bits that a program printed, recognised by their digits ---------------
 
-HAND_DIGITS = {"float16": 3, "float32": 5}
-"""Maximum number of significant digits, by type, of floats that were rounded before they were
-stored in an array."""
+TYPED_DIGITS = {"float16": 3, "float32": 5, "float64": 8}
+"""Maximum number of significant digits, by type, of numbers that people type into an array."""
 LONG_NUMBER = 7
 """Minimum number of significant digits of a number that counts as long."""
 MIN_LONG_NUMBERS = 4
@@ -150,7 +148,7 @@ def is_rounded(texts: Iterable[str], dtype: str) -> bool:
     (True, False)
     """
     most = max((_digits_of(text) for text in texts if "." in text), default=0)
-    return 0 < most <= HAND_DIGITS.get(dtype, 0)
+    return dtype in PRECISIONS and 0 < most <= TYPED_DIGITS[dtype]
 
 
 def dtype_of_texts(texts: Iterable[str], enough: int = MIN_LONG_NUMBERS) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from itertools import chain
 from math import isfinite
 from numbers import Number
@@ -107,10 +108,26 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False, truths: bool = 
     not copied. A flat list is one row. `infinite` allows −∞, `truths` true and false for 1 and 0.
     """
     block = as_block(raw)
-    if block is None:
-        return _to_array(raw, path, infinite, truths)
-    with needing("text"):
-        return _to_array(block_rows(block, path), path, infinite, truths)
+    with nullcontext() if block is None else needing("text"):
+        rows: Any = raw if block is None else grid_in(block, path).words()
+        rows = _without_truths(rows) if truths else rows
+        if (axes := _axes(rows)) > MAX_AXES:
+            message = f"{name_of(path)} has {'more' if axes > MAX_NESTED_LISTS else axes} axes"
+            raise fail(f"{message}; {MAX_AXES} is the most", *path)
+        if hasattr(rows, "dtype"):  # among numbers that are added, true is meant for a mask
+            array = _from_numpy(rows, path, may_be_true=truths or not infinite)
+        elif _is_list(rows):
+            shape, numbers = flattened(rows, path, _numbers)
+            array = np.array(numbers).reshape(shape)
+        else:
+            hint = "write it as [[1, 0], [0, 1]]"
+            raise fail(f"{name_of(path)} must be a matrix", *path, hint=hint)
+        if array.size == 0:
+            raise fail(f"{name_of(path)} is empty", *path, hint="write at least one number")
+        if not all_finite(array):
+            _refuse_infinite(array, path, infinite)
+        array.flags.writeable = False  # `as_raw` has done so for arrays of the user
+        return array if array.ndim > 1 else array.reshape(1, -1)
 
 
 def as_block(raw: object) -> str | None:
@@ -124,22 +141,6 @@ def as_block(raw: object) -> str | None:
     numbers = rf"(?!\D?\d{{1,3}}(?:\s\d{{3}})+$){SEVERAL}"  # 1 202 may be one number
     has_numbers = any(re.fullmatch(numbers, row.strip("() ")) for row in rows)
     return "\n".join(rows) if has_numbers else None
-
-
-def _to_array(raw: Any, path: KeyPath, infinite: bool, truths: bool) -> Array:
-    if truths:
-        raw = _without_truths(raw)
-    if (axes := _axes(raw)) > MAX_AXES:
-        message = f"{name_of(path)} has {'more' if axes > MAX_NESTED_LISTS else axes} axes"
-        raise fail(f"{message}; {MAX_AXES} is the most", *path)
-    may_be_true = truths or not infinite  # among numbers that are added, true is meant for a mask
-    array = _from_numpy(raw, path, may_be_true) if hasattr(raw, "dtype") else _from_lists(raw, path)
-    if array.size == 0:
-        raise fail(f"{name_of(path)} is empty", *path, hint="write at least one number")
-    if not all_finite(array):
-        _refuse_infinite(array, path, infinite)
-    array.flags.writeable = False  # `as_raw` has done so for arrays of the user
-    return array if array.ndim > 1 else array.reshape(1, -1)
 
 
 def _refuse_infinite(array: Array, path: KeyPath, infinite: bool) -> None:
@@ -158,11 +159,6 @@ def _without_truths(raw: Any) -> Any:
     return written.TRUTHS.get(str(raw), raw) if isinstance(raw, bool | str) else raw
 
 
-def block_rows(text: str, path: KeyPath) -> list[Any]:
-    """Return the numbers of a text block as nested lists."""
-    return grid_in(text, path).words()
-
-
 def grid_in(text: str, path: KeyPath) -> LabelledGrid:
     """Return the numbers and the labels of a text block."""
     from attncli.core.numbers.pasted import grid_of
@@ -173,20 +169,19 @@ def grid_in(text: str, path: KeyPath) -> LabelledGrid:
         raise fail(f"{name_of(path)}: {error}", *path) from None
 
 
-def to_vector(raw: object, path: KeyPath, infinite: bool = False) -> Array:
-    """Return an array of one axis, as `to_array` does, also of a matrix of one row or column."""
+def to_vector(raw: object, path: KeyPath, infinite: bool = False, several: bool = False) -> Array:
+    """Return an array of one axis, as `to_array` does, also of a matrix of one row or column.
+
+    `several` allows a matrix of one vector per head.
+    """
     array = to_array(raw, path, infinite)
+    if several and 1 not in array.shape:
+        return array
     if array.ndim == 2 and 1 in array.shape:
         return array.reshape(-1)
     message = f"{name_of(path)} is a vector, but has the shape {array.shape}"
     needs = "text" if isinstance(raw, str) else ""
     raise fail(message, *path, hint="write one flat list of numbers", needs=needs)
-
-
-def to_vectors(raw: object, path: KeyPath) -> Array:
-    """Return a vector, or a matrix of one vector per head."""
-    array = to_array(raw, path)
-    return to_vector(raw, path) if 1 in array.shape else array
 
 
 def _from_numpy(raw: Any, path: KeyPath, may_be_true: bool) -> Array:
@@ -199,32 +194,15 @@ def _from_numpy(raw: Any, path: KeyPath, may_be_true: bool) -> Array:
         return array.astype(dtype, copy=False)
 
 
-def _from_lists(raw: Any, path: KeyPath) -> Array:
-    if not _is_list(raw):
-        raise fail(f"{name_of(path)} must be a matrix", *path, hint="write it as [[1, 0], [0, 1]]")
-    shape, numbers = flattened(raw, path, _numbers)
-    return np.array(numbers).reshape(shape)
-
-
-def _numbers(cells: Sequence[object], shape: tuple[int, ...], path: KeyPath) -> list[float]:
-    numbers = _plain_decimals(cells)
-    if numbers is not None:
-        return numbers
+def _numbers(cells: Sequence[Any], shape: tuple[int, ...], path: KeyPath) -> list[float]:
+    if {*map(type, cells)} == ONLY_TEXTS and PLAIN_DECIMALS.fullmatch(text := " ".join(cells)):
+        with suppress(ValueError):
+            numbers = [*map(float, cells)]
+            # 1e400 is a slip, not infinity; 1e-400 is a slip, not 0.
+            if all(map(isfinite, numbers)) and (all(numbers) or not vanishes(text)):
+                return numbers
     places = zip(np.ndindex(shape), cells, strict=True)
     return [written.cell_value(cell, (*path, *place)) for place, cell in places]
-
-
-def _plain_decimals(texts: Sequence[object]) -> list[float] | None:
-    """Return numbers that are written as plain decimals; None if one of them is not."""
-    if {*map(type, texts)} != ONLY_TEXTS or not PLAIN_DECIMALS.fullmatch(text := " ".join(texts)):  # type: ignore[arg-type]
-        return None
-    try:
-        numbers = [*map(float, texts)]  # type: ignore[arg-type]
-    except ValueError:
-        return None
-    # 1e400 is a slip, not infinity; 1e-400 is a slip, not 0.
-    is_right = all(map(isfinite, numbers)) and (all(numbers) or not vanishes(text))
-    return numbers if is_right else None
 
 
 def flattened(
@@ -279,8 +257,6 @@ def _is_list(item: object) -> bool:
 
 def _axes(raw: Any) -> int:
     """Return how many lists or axes the first number is in, at most MAX_NESTED_LISTS + 1."""
-    if isinstance(raw, np.ndarray):
-        return raw.ndim
     count = 0
     while _is_list(raw) and len(raw) and count <= MAX_NESTED_LISTS:
         raw = raw[0]
@@ -294,13 +270,11 @@ def labelled_texts(raw: Any, path: KeyPath, ragged: bool) -> tuple[Array, Labels
     A single number has the shape (1, 1). If `ragged`, rows may be shorter than others.
     """
     hint = "write it as [[0.5, 0.5]]"
-    block = as_block(raw)
     labels: Labels = (None, None)
-    if block is None:
-        raw = as_raw(raw, path)
-    else:
+    if (block := as_block(raw)) is not None:
         grid = grid_in(block, path)
         raw, labels = grid.words(), grid.labels
+    raw = as_raw(raw, path)
     if hasattr(raw, "dtype"):
         raw = np.atleast_1d(raw)
         if raw.dtype.kind not in "fiu":

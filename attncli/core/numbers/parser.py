@@ -54,7 +54,7 @@ def parse(text: str, names: Collection[str] = ()) -> tree.Formula:
     """
     if len(text) > MAX_LENGTH:
         raise NumberError(f"a number of {len(text)} characters is too long", "text")
-    if text.isdecimal() and text.isascii():
+    if text.isdecimal() and text.isascii():  # to compile the pattern takes 0.5 ms
         return tree.Number(text)
     return Parser(text, names).whole()
 
@@ -148,12 +148,12 @@ class Parser:
         if text == "√":
             return tree.Root(self.deeper(self.atom))
         if kind == "name":
-            return self.named(text)
+            return self.named(text, column)
         if kind == "end":
             raise NumberError(f"{self.shown()} ends too early", at=column)
         raise self.strange(text, column)
 
-    def named(self, text: str) -> tree.Formula:
+    def named(self, text: str, at: int) -> tree.Formula:
         if text in FUNCTIONS:
             if not self.taken("("):
                 raise NumberError(f"{text} needs a number in parentheses: {text}(2)")
@@ -170,7 +170,7 @@ class Parser:
         if self.names:
             hint = did_you_mean(text, [*self.names, *FUNCTIONS, "e", "pi"])
             raise NumberError(f"unknown name {visible(text)}; {hint}")
-        raise self._no_number()
+        raise self.strange(text, at)
 
     def group(self) -> tree.Formula:
         inside = self.deeper(self.expression)
@@ -201,10 +201,7 @@ class Parser:
         return visible(text if len(text) <= 40 else text[:40] + "…")
 
     def strange(self, sign: str, at: int) -> NumberError:
-        """Return the error of a sign that has no meaning at a place."""
-        return self._no_number()
-
-    def _no_number(self) -> NumberError:
+        """Return the error of a sign or a name that has no meaning at a place."""
         text = self.text.strip()
         message = f"{self.shown()} is not a number"
         if text.lower() in (".nan", "nan"):

@@ -7,6 +7,7 @@ import operator
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
 from numbers import Real
@@ -321,10 +322,8 @@ def cell_value(item: Any, path: KeyPath) -> float:
             refuse_masked(item, path)
             item = item.item()
         if isinstance(item, int | float | Real):
-            try:
+            with suppress(OverflowError):
                 return float(item)
-            except OverflowError:
-                pass
     raise fail(f"{_cell(path)} is not a number", *path)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from attncli.core.attention.scores import SCORES
 from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, fail, refuse
 from attncli.core.numbers.forms import ArrayForm
-from attncli.core.numbers.matrices import as_raw, block_rows, to_array
+from attncli.core.numbers.matrices import as_raw, grid_in, to_array
 from attncli.core.numbers.other_words import HINTS, OTHER_WORDS
 from attncli.core.numbers.written import dotted, is_open, name_of, shape_words
 from attncli.core.problem.keys import KEYS, WITH_PARTS
@@ -356,7 +356,7 @@ def _open_cells(raw: Any, path: KeyPath) -> Iterator[KeyPath]:
         return
     if isinstance(raw, str):
         with suppress(InputError):  # another fault tells of it
-            raw = block_rows(raw, path)
+            raw = grid_in(raw, path).words()
     if isinstance(raw, list | tuple):
         for index, item in enumerate(raw):
             if isinstance(item, str) and is_open(item):
