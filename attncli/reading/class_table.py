@@ -147,12 +147,10 @@ class ClassColumns:
 
         Where several do, such as a name and an address, all count, so that one may be wrong.
         """
-        headed, roster = headings.name_columns(self.words), self._known.roster
-        if not roster or not self.rows:
-            return headed
+        headed = headings.name_columns(self.words)
         free = [n for n in self.others if not PARTNER.fullmatch(self.words[n])]
         pairs = [[a, b] for a, b in pairwise(free) if b == a + 1]
-        named = self._naming(roster, [headed, *([n] for n in free)]) or self._naming(roster, pairs)
+        named = self._naming([headed, *([n] for n in free)]) or self._naming(pairs)
         if not named:
             return headed
         (first, people), *others = named
@@ -166,15 +164,13 @@ class ClassColumns:
                 raise InputError(self._fault(f"{both} name different students", hint))
         return first
 
-    def _naming(
-        self, roster: document.StudentNames, options: Sequence[list[int]]
-    ) -> list[tuple[list[int], list[object]]]:
+    def _naming(self, options: Sequence[list[int]]) -> list[tuple[list[int], list[str]]]:
         """Return those columns of which at least half of the texts name a student, and whom."""
         naming = []
         for columns in options:
             texts = [joined(row, columns) for row in self.rows[:: len(self.rows) // MAX_SAMPLE + 1]]
-            people = list(map(roster.find, texts))
-            if 0 < len(texts) - texts.count("") <= 2 * (len(people) - people.count(None)):
+            people = list(map(self._known.who, texts))
+            if 0 < len(texts) - texts.count("") <= 2 * (len(people) - people.count("")):
                 naming.append((columns, people))
         return naming
 

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attncli.core.errors import Fault, InputError, KeyPath, Locate, Place, fail, located, nowhere
 from attncli.core.problem.keys import KEYS
@@ -36,27 +36,21 @@ Headings: TypeAlias = Mapping[str, str]
 """Meanings of the columns of a class table: {"Question 1": "weights[1,1]"}."""
 
 
-class StudentNames(Protocol):
-    """The students of a class, which their names tell, as in `Roster` in `classroom/name_index`."""
-
-    def find(self, text: str) -> Any: ...
-
-
 class KnownClass(Record):
     """A class, as the reader of its table needs it.
 
-    `headings` tell what columns hold, `roster` who is in the class; `which` returns the index of
-    the problem that a text names, and is None if there is only one problem.
+    `headings` tell what columns hold; `who` returns the name of the student whom a text names, or
+    "". `which` returns the index of the problem that a text names, and is None if there is only
+    one problem.
     """
 
     headings: Headings = EMPTY
-    roster: StudentNames | None = None
+    who: Callable[[str], str] = lambda text: ""
     which: Callable[[str], int | None] | None = None
 
     def student(self, text: str) -> str:
         """Return the name of the student whom a text names; the text, if it names none."""
-        person = self.roster.find(text) if self.roster and text else None
-        return str(person.name) if person else text
+        return self.who(text) or text
 
 
 DECIMAL_PAIRS = regex(r"(?<=[\[ ])[-+]?\d+,\d+, |, +[-+]?\d+,\d+\s*[\],]")
@@ -204,8 +198,7 @@ def note_unread(name: str, lines: Sequence[int]) -> None:
     ends = [line for line in lines if line + 1 not in every]
     parts = [str(a) if a == b else f"{a}-{b}" for a, b in zip(starts, ends, strict=True)]
     more = ", …" if len(parts) > MAX_SHOWN_LINES else ""
-    words = "line" if len(lines) == 1 else "lines"
-    are = "is" if len(lines) == 1 else "are"
+    words, are = ("line", "is") if len(lines) == 1 else ("lines", "are")
     said = f"{visible(name)}: {words} {', '.join(parts[:MAX_SHOWN_LINES])}{more} {are} not read"
     warnings.warn(said, UnicodeWarning, stacklevel=2)
 
@@ -285,9 +278,6 @@ COMMENTS = ("comment", "comments", "remark", "remarks", "note", NOTES)
 
 PROBLEM = "problem"
 """Key of the problem that was worked, where there are several."""
-
-VARIANT = "variant"
-"""Key of the variant that was worked."""
 
 KEYS_BESIDE_STEPS = tuple(dict.fromkeys((*STUDENT_KEYS, *COMMENTS, *TEXT_KEYS, "")))
 """Keys of a submission that are not names of steps. A new key has a place here."""
@@ -389,7 +379,7 @@ def submission_of(
         comment="\n".join(filter(None, (_said(about.get(key)) for key in COMMENTS))),
         heading=heading or nowhere,
         problem=_said(values.get(PROBLEM)),
-        variant=_said(values.get(VARIANT)),
+        variant=_said(values.get("variant")),
         is_named=bool(student),
     )
 
