@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from shlex import quote
 
-from attncli.core.errors import Fault, InputError, KeyPath, Locate, Place, refuse
+from attncli.core.errors import Fault, InputError, KeyPath, Locate, Place, nowhere, refuse
 from attncli.core.numbers.grid import is_word
 from attncli.core.tape.cell_names import may_mean_step
 from attncli.core.text.strings import all_of, did_you_mean, regex, visible, whole_names
@@ -234,7 +234,7 @@ class _Answers:
     def refuse(self, row: CellRow, column: int, message: str, hint: str) -> None:
         self.faults.append(Fault(message, hint=hint, place=self._table.place(row, column)))
 
-    def document(self, folder: Path, heading: Locate | None = None) -> Document:
+    def document(self, folder: Path, heading: Locate = nowhere) -> Document:
         values = {key: written for key, (written, _, _) in self._cells.items()}
         error = InputError(*self.faults) if self.faults else None
         return Document(self._table.name, folder, values, self._locate, {}, False, heading, error)

@@ -164,7 +164,7 @@ class Document(Record):
     locate: Locate  # of a key, of an item, or of the nearest thing around it
     labels: Mapping[str, Labels] = EMPTY
     bare: bool = False  # a single matrix or list without a key, which gets the key X
-    heading: Locate | None = None  # of a column, if keys are headings
+    heading: Locate = nowhere  # of a column, if keys are headings
     error: InputError | None = None
     open_keys: tuple[OpenKey, ...] = ()  # the keys without a value, or with null
 
@@ -290,8 +290,8 @@ class Submission(Record, eq=False):
 
     Attributes:
         locate: gives the place of a step, a row or a cell.
-        ragged: True if a row may be shorter than others, as CSV drops empty cells at the end.
-        labels: the words beside a matrix by its key; `weights[2]` is the second of a stack.
+        labels: the words beside each matrix of a table, (None, None) for none, by its key, such as
+            `weights[2]` for the second of a stack. Tables drop empty cells at the ends of rows.
         comment: what was written beside the matrices.
         heading: gives the place of a step's name, where that is the heading of a column.
         problem: the number or the title of the problem, if the submission holds it.
@@ -303,7 +303,6 @@ class Submission(Record, eq=False):
     name: str
     matrices: Mapping[str, Any]
     locate: Locate = nowhere
-    ragged: bool = False
     labels: Mapping[str, Labels] = EMPTY
     comment: str = ""
     heading: Locate = nowhere
@@ -336,9 +335,8 @@ def submission_of(
     values: Mapping[str, Any],
     name: str,
     locate: Locate = nowhere,
-    ragged: bool = False,
     labels: Mapping[str, Labels] = EMPTY,
-    heading: Locate | None = None,
+    heading: Locate = nowhere,
     is_file: bool = False,
 ) -> Submission:
     """Return the submission in plain values: answers, a file with the key `answers`, or results.
@@ -374,10 +372,9 @@ def submission_of(
         name=student or title or name,
         matrices=as_written,
         locate=place,
-        ragged=ragged,
         labels=inner,
         comment="\n".join(filter(None, (_said(about.get(key)) for key in COMMENTS))),
-        heading=heading or nowhere,
+        heading=heading,
         problem=_said(values.get(PROBLEM)),
         variant=_said(values.get("variant")),
         is_named=bool(student),

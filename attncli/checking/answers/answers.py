@@ -191,7 +191,7 @@ def _keyed_matrix(
 ) -> KeyedMatrix:
     if type(raw) is str and (ONE_DECIMAL.fullmatch(raw) or _is_decimal_comma(raw, step, at)):
         return KeyedMatrix(word, at, np.full((1, 1), raw.strip(), object), None, "", is_transposed)
-    texts, beside = labelled_texts(_rows(raw), (word,), submission.ragged)
+    texts, beside = labelled_texts(_rows(raw), (word,), ragged=bool(submission.labels))
     if texts.ndim > 2 and HEADS_AFTER_TOKENS.fullmatch(word):
         texts = texts.swapaxes(-2, -3)
     labels = {
@@ -380,7 +380,7 @@ def contents_of(submission: Submission) -> str:
     """Return a key that is equal for submissions with equal answers; "" if there is none."""
     answers = submission.answers
     try:
-        numbers = json.dumps([answers, submission.labels, submission.ragged])
+        numbers = json.dumps([answers, submission.labels])
     except (TypeError, ValueError, RecursionError):  # a list that contains itself, for example
         return ""
     types = " ".join(dtype_of(raw) for raw in answers.values())
