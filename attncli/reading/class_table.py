@@ -95,7 +95,7 @@ class ClassColumns:
             return True
         corner = [self.words[0]] if 0 in self.others else []
         firsts = {*corner, *(row.cells[0] for row in self.rows)}
-        if "" in corner or any(len(word) > 2 and may_mean_step(word, ()) for word in firsts):
+        if any(len(word) > 2 and may_mean_step(word, ()) for word in firsts):
             return False  # such a word is the key of a matrix
         if self.students:
             names = [joined(row, self.students) for row in self.rows]

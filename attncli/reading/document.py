@@ -117,11 +117,6 @@ class Chunk(Record):
         line = bisect_right(self._starts, offset) - 1
         return self.place(line, offset - self._starts[line])
 
-    def line_number(self, line: int) -> int:
-        """Return the number in the file of a line of this part, from 0."""
-        place = Place(self.name, self.before + line + 1)
-        return self.extract.in_file(place).line if self.extract else place.line
-
 
 class OpenKey(Record):
     """A key without a value, or with null, which leaves it out."""
