@@ -315,8 +315,8 @@ def _by_class(one: AnswerFile, layout: ClassFolders) -> Sequence[str]:
     if not layout.course.roster:
         return []
     around = [] if one.is_listed else [folder_name(one.source)]
-    people = (layout.course.roster.find(part) for part in (*one.parts, *around))
-    return [person.name for person in people if person is not None][:1]
+    names = map(layout.course.roster.find, (*one.parts, *around))
+    return [name for name in names if name][:1]
 
 
 def _by_name(one: AnswerFile, layout: ClassFolders) -> Sequence[str]:
@@ -350,8 +350,8 @@ def whose(one: AnswerFile, layout: ClassFolders) -> tuple[Sequence[str], str, Se
         texts = [text for text in texts_of(one, layout) if text]
         if texts and not roster:
             return texts, rule, ()
-        people = [roster.find(text) for text in texts]
-        if any(people):
-            return list(dict.fromkeys(person.name if person else "" for person in people)), rule, ()
+        names = list(dict.fromkeys(map(roster.find, texts)))
+        if any(names):
+            return names, rule, ()
         unknown += texts
     return (), "", next(filter(None, map(roster.nearest, unknown)), ())

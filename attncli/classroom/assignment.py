@@ -105,8 +105,8 @@ class Assignment:
         if self._shared is not None:
             return ""
         for said in filter(None, names):
-            if (person := self.roster.find(said)) is not None:
-                return person.name
+            if name := self.roster.find(said):
+                return name
             number = re.match(r"\D*(\d+)", said)  # such as 07 of `07-Flo`
             if number and (numbered := self._by_number.get(number[1].lstrip("0"))):
                 return numbered

@@ -97,7 +97,7 @@ class Grading(Record):
         roster = self.assignment.roster if self.roster is None else self.roster
         first = self.assignment.first
         which = (lambda said: first.names.in_name(said)[0]) if len(first.keys) > 1 else None
-        known = KnownClass(self.headings, roster, which)
+        known = KnownClass(self.headings, roster.find, which)
         load = partial(
             load_each_submission, stdin=self.stdin, allow_outside=self.allow_outside, known=known
         )

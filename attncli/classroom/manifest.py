@@ -115,8 +115,7 @@ def _of_several(one: AnswerFile, course: Course) -> Iterator[ManifestEntry]:
     for part in by_student(course.problems, one.read, Place(one.path)):
         file = f"{one.path}:{part.line}" if part.line else one.path
         rule = f"its line says {visible(part.student)}"
-        person = course.roster.find(part.student)
-        name = part.student if not course.roster else person.name if person else ""
+        name = course.roster.find(part.student) if course.roster else part.student
         nearest = () if name else course.roster.nearest(part.student)
         yield ManifestEntry(name, "", file, rule, part.by_problem, nearest=nearest)
 
@@ -291,12 +290,12 @@ def _followed(
     cells: Mapping[str, str], place: Place, course: Course, lines_of: LinesOf, folder: Folder
 ) -> ManifestEntry:
     student, problem, path, rule = (cells.get(name, "") for name in COLUMNS)
-    person = course.roster.find(student)
-    if student and course.roster and person is None:
+    known = course.roster.find(student)
+    if student and course.roster and not known:
         near = " or ".join(map(visible, course.roster.nearest(student)))
         hint = f"did you mean {near}?" if near else "name one of the class, or nobody"
         raise error_at(place, f"no student is called {visible(student)}", hint)
-    student = person.name if person else student
+    student = known or student
     if not student and not rule.startswith((OPEN, PASSED_OVER)):
         rule = OPEN
     if not path or (not student and rule.startswith(PASSED_OVER)):

@@ -94,11 +94,10 @@ def load_each_submission(
         name = f"{document.name}, {number}" if several else document.name
         try:
             with located(document.locate):
-                values, labels = {} if document.bare else document.values, document.labels
+                values = {} if document.bare else document.values
+                is_file = not several and source != "-"
                 submission = submission_of(
-                    *(values, name, document.locate, bool(labels), labels),
-                    heading=document.heading,
-                    is_file=not several and source != "-",
+                    values, name, document.locate, document.labels, document.heading, is_file
                 )
                 name = submission.name
                 if document.bare:
@@ -162,8 +161,7 @@ def with_matrices(answers: Submission, files: Mapping[str, Document]) -> Submiss
         answers.name,
         {word: file.values["X"] for word, file in files.items()},
         lambda path: files[str(path[0])].locate(("X", *path[1:])),
-        ragged=True,
-        labels={word: file.labels["X"] for word, file in files.items() if file.labels},
+        labels={word: file.labels.get("X", (None, None)) for word, file in files.items()},
     )
     return _joined(answers, added)
 
@@ -317,7 +315,6 @@ def _joined(one: Submission, other: Submission) -> Submission:
         one,
         matrices={**one.matrices, **other.matrices},
         labels={**one.labels, **other.labels},
-        ragged=one.ragged or other.ragged,
         comment="\n".join(filter(None, (one.comment, other.comment))),
         locate=locate,
     )

@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from shlex import quote
 
-from attncli.core.errors import Fault, InputError, KeyPath, Locate, Place, refuse
+from attncli.core.errors import Fault, InputError, KeyPath, Locate, Place, nowhere, refuse
 from attncli.core.numbers.grid import is_word
 from attncli.core.tape.cell_names import may_mean_step
 from attncli.core.text.strings import all_of, did_you_mean, regex, visible, whole_names
@@ -95,7 +95,7 @@ class ClassColumns:
             return True
         corner = [self.words[0]] if 0 in self.others else []
         firsts = {*corner, *(row.cells[0] for row in self.rows)}
-        if "" in corner or any(len(word) > 2 and may_mean_step(word, ()) for word in firsts):
+        if any(len(word) > 2 and may_mean_step(word, ()) for word in firsts):
             return False  # such a word is the key of a matrix
         if self.students:
             names = [joined(row, self.students) for row in self.rows]
@@ -147,12 +147,10 @@ class ClassColumns:
 
         Where several do, such as a name and an address, all count, so that one may be wrong.
         """
-        headed, roster = headings.name_columns(self.words), self._known.roster
-        if not roster or not self.rows:
-            return headed
+        headed = headings.name_columns(self.words)
         free = [n for n in self.others if not PARTNER.fullmatch(self.words[n])]
         pairs = [[a, b] for a, b in pairwise(free) if b == a + 1]
-        named = self._naming(roster, [headed, *([n] for n in free)]) or self._naming(roster, pairs)
+        named = self._naming([headed, *([n] for n in free)]) or self._naming(pairs)
         if not named:
             return headed
         (first, people), *others = named
@@ -166,15 +164,13 @@ class ClassColumns:
                 raise InputError(self._fault(f"{both} name different students", hint))
         return first
 
-    def _naming(
-        self, roster: document.StudentNames, options: Sequence[list[int]]
-    ) -> list[tuple[list[int], list[object]]]:
+    def _naming(self, options: Sequence[list[int]]) -> list[tuple[list[int], list[str]]]:
         """Return those columns of which at least half of the texts name a student, and whom."""
         naming = []
         for columns in options:
             texts = [joined(row, columns) for row in self.rows[:: len(self.rows) // MAX_SAMPLE + 1]]
-            people = list(map(roster.find, texts))
-            if 0 < len(texts) - texts.count("") <= 2 * (len(people) - people.count(None)):
+            people = list(map(self._known.who, texts))
+            if 0 < len(texts) - texts.count("") <= 2 * (len(people) - people.count("")):
                 naming.append((columns, people))
         return naming
 
@@ -238,7 +234,7 @@ class _Answers:
     def refuse(self, row: CellRow, column: int, message: str, hint: str) -> None:
         self.faults.append(Fault(message, hint=hint, place=self._table.place(row, column)))
 
-    def document(self, folder: Path, heading: Locate | None = None) -> Document:
+    def document(self, folder: Path, heading: Locate = nowhere) -> Document:
         values = {key: written for key, (written, _, _) in self._cells.items()}
         error = InputError(*self.faults) if self.faults else None
         return Document(self._table.name, folder, values, self._locate, {}, False, heading, error)

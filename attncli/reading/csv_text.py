@@ -19,8 +19,8 @@ TITLE_LINE = regex(
     re.IGNORECASE,
 )
 """A line that is one name, or a comment, though blanks separate cells."""
-MIN_FIELD_LIMIT = 131_072
-"""The default limit of the csv module on the characters of a cell."""
+MAX_FIELD = 2**31 - 1
+"""The largest limit on the characters of a cell that the csv module takes on every system."""
 
 
 class CsvText(Table):
@@ -50,7 +50,7 @@ class CsvText(Table):
         ]
 
     def _rows_of_cells(self) -> list[CellRow]:
-        csv.field_size_limit(max(len(self.text), MIN_FIELD_LIMIT))
+        csv.field_size_limit(MAX_FIELD)
         source = io.StringIO(self.text, newline="")
         reader = csv.reader(source, delimiter=self.delimiter, skipinitialspace=True, strict=True)
         rows, line = list[CellRow](), 1

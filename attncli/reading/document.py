@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attncli.core.errors import Fault, InputError, KeyPath, Locate, Place, fail, located, nowhere
 from attncli.core.problem.keys import KEYS
@@ -36,27 +36,21 @@ Headings: TypeAlias = Mapping[str, str]
 """Meanings of the columns of a class table: {"Question 1": "weights[1,1]"}."""
 
 
-class StudentNames(Protocol):
-    """The students of a class, which their names tell, as in `Roster` in `classroom/name_index`."""
-
-    def find(self, text: str) -> Any: ...
-
-
 class KnownClass(Record):
     """A class, as the reader of its table needs it.
 
-    `headings` tell what columns hold, `roster` who is in the class; `which` returns the index of
-    the problem that a text names, and is None if there is only one problem.
+    `headings` tell what columns hold; `who` returns the name of the student whom a text names, or
+    "". `which` returns the index of the problem that a text names, and is None if there is only
+    one problem.
     """
 
     headings: Headings = EMPTY
-    roster: StudentNames | None = None
+    who: Callable[[str], str] = lambda text: ""
     which: Callable[[str], int | None] | None = None
 
     def student(self, text: str) -> str:
         """Return the name of the student whom a text names; the text, if it names none."""
-        person = self.roster.find(text) if self.roster and text else None
-        return str(person.name) if person else text
+        return self.who(text) or text
 
 
 DECIMAL_PAIRS = regex(r"(?<=[\[ ])[-+]?\d+,\d+, |, +[-+]?\d+,\d+\s*[\],]")
@@ -123,11 +117,6 @@ class Chunk(Record):
         line = bisect_right(self._starts, offset) - 1
         return self.place(line, offset - self._starts[line])
 
-    def line_number(self, line: int) -> int:
-        """Return the number in the file of a line of this part, from 0."""
-        place = Place(self.name, self.before + line + 1)
-        return self.extract.in_file(place).line if self.extract else place.line
-
 
 class OpenKey(Record):
     """A key without a value, or with null, which leaves it out."""
@@ -170,7 +159,7 @@ class Document(Record):
     locate: Locate  # of a key, of an item, or of the nearest thing around it
     labels: Mapping[str, Labels] = EMPTY
     bare: bool = False  # a single matrix or list without a key, which gets the key X
-    heading: Locate | None = None  # of a column, if keys are headings
+    heading: Locate = nowhere  # of a column, if keys are headings
     error: InputError | None = None
     open_keys: tuple[OpenKey, ...] = ()  # the keys without a value, or with null
 
@@ -204,8 +193,7 @@ def note_unread(name: str, lines: Sequence[int], options: Sequence[str] = ()) ->
     ends = [line for line in lines if line + 1 not in every]
     parts = [str(a) if a == b else f"{a}-{b}" for a, b in zip(starts, ends, strict=True)]
     more = ", …" if len(parts) > MAX_SHOWN_LINES else ""
-    words = "line" if len(lines) == 1 else "lines"
-    are = "is" if len(lines) == 1 else "are"
+    words, are = ("line", "is") if len(lines) == 1 else ("lines", "are")
     said = f"{visible(name)}: {words} {', '.join(parts[:MAX_SHOWN_LINES])}{more} {are} not read"
     if options:
         said += f"; an option is written as {' or '.join(options)}"
@@ -288,9 +276,6 @@ COMMENTS = ("comment", "comments", "remark", "remarks", "note", NOTES)
 PROBLEM = "problem"
 """Key of the problem that was worked, where there are several."""
 
-VARIANT = "variant"
-"""Key of the variant that was worked."""
-
 KEYS_BESIDE_STEPS = tuple(dict.fromkeys((*STUDENT_KEYS, *COMMENTS, *TEXT_KEYS, "")))
 """Keys of a submission that are not names of steps. A new key has a place here."""
 
@@ -302,8 +287,8 @@ class Submission(Record, eq=False):
 
     Attributes:
         locate: gives the place of a step, a row or a cell.
-        ragged: True if a row may be shorter than others, as CSV drops empty cells at the end.
-        labels: the words beside a matrix by its key; `weights[2]` is the second of a stack.
+        labels: the words beside each matrix of a table, (None, None) for none, by its key, such as
+            `weights[2]` for the second of a stack. Tables drop empty cells at the ends of rows.
         comment: what was written beside the matrices.
         heading: gives the place of a step's name, where that is the heading of a column.
         problem: the number or the title of the problem, if the submission holds it.
@@ -315,7 +300,6 @@ class Submission(Record, eq=False):
     name: str
     matrices: Mapping[str, Any]
     locate: Locate = nowhere
-    ragged: bool = False
     labels: Mapping[str, Labels] = EMPTY
     comment: str = ""
     heading: Locate = nowhere
@@ -348,9 +332,8 @@ def submission_of(
     values: Mapping[str, Any],
     name: str,
     locate: Locate = nowhere,
-    ragged: bool = False,
     labels: Mapping[str, Labels] = EMPTY,
-    heading: Locate | None = None,
+    heading: Locate = nowhere,
     is_file: bool = False,
 ) -> Submission:
     """Return the submission in plain values: answers, a file with the key `answers`, or results.
@@ -386,12 +369,11 @@ def submission_of(
         name=student or title or name,
         matrices=as_written,
         locate=place,
-        ragged=ragged,
         labels=inner,
         comment="\n".join(filter(None, (_said(about.get(key)) for key in COMMENTS))),
-        heading=heading or nowhere,
+        heading=heading,
         problem=_said(values.get(PROBLEM)),
-        variant=_said(values.get(VARIANT)),
+        variant=_said(values.get("variant")),
         is_named=bool(student),
     )
 

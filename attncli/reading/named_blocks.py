@@ -25,10 +25,18 @@ RESULT = f"{RESULTS}."
 
 
 class NamedBlock(Record):
-    """The rows of a matrix, and the row of its name; None for a matrix without one."""
+    """The rows of a matrix, and the row of its name, with the place of its first cell if it has "".
 
-    header: CellRow | None
+    `is_result` is True in a workbook for what is written as the result of a calculation.
+    """
+
+    header: CellRow
     rows: list[CellRow]
+    is_result: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.header.cells[0]
 
     def edges(self) -> Edges:
         return edges([row.cells for row in self.rows], is_csv=True)
@@ -62,14 +70,14 @@ class NamedBlocks:
         self.above = RESULT
         self.values.setdefault(RESULTS, {})
 
-    def add_block(self, header: CellRow, rows: list[CellRow]) -> KeyPath:
-        """Add a block with the name in a row, and return its key; its rows may still grow."""
-        word, numbers = NAME.findall(HEADING_NUMBER.sub("", header.cells[0]))[0]
+    def add_block(self, block: NamedBlock) -> KeyPath:
+        """Add a block and return its key, which is X without a name; its rows may still grow."""
+        word, numbers = NAME.findall(HEADING_NUMBER.sub("", block.name or "X"))[0]
         key = (self.above + word, *(int(n) - 1 for n in re.findall(r"\d+", numbers)))
         wholes = (self._rows.get(key[:count]) for count in range(1, len(key)))
         known = self._parts.get(key), *wholes, self._parts.get(self.above + word)
-        self._begin(key, header, next(filter(None, known), None))
-        self.blocks[key] = NamedBlock(header, rows)
+        self._begin(key, block.header, next(filter(None, known), None))
+        self.blocks[key] = block
         return key
 
     def _begin(self, key: KeyPath, row: CellRow, known: CellRow | None) -> None:
@@ -116,7 +124,7 @@ class NamedBlocks:
         sides = block.edges()
         if at and at[0] + sides.top < len(block.rows):
             return self._table.place(block.rows[at[0] + sides.top], (*at, 0)[1] + sides.left)
-        return self._table.place(block.header or block.rows[0], 0 if block.header else None)
+        return self._table.place(block.header, 0 if block.name else None)
 
     def document(self, folder: Path, are_answers: bool) -> Document:
         """Return what was read; of answers, a word in the corner of a matrix may be its key."""
@@ -127,7 +135,7 @@ class NamedBlocks:
             comments = comment if isinstance(comment, list) else [comment]
             values["comment"] = [*self.remarks.values(), *comments]
         block = self.blocks.get(("X",))
-        bare = block is not None and not block.header
+        bare = block is not None and not block.name
         one = Document(self._table.name, folder, values, self.locate, self.labels, bare=bare)
         corner = block.edges().corner if block and bare and are_answers else ""
         return one.renamed("X", corner) if corner else one
@@ -155,7 +163,7 @@ class CsvBlocks(NamedBlocks):
                 self._key = ()
                 self.begin_results()
                 return
-            self._key = self.add_block(row, [])
+            self._key = self.add_block(NamedBlock(row, []))
             self._note_title(row, may_be_title=first not in self._options)
         elif block is not None and not (first in self._options and self._key[0] in self.remarks):
             self.remarks.pop(str(self._key[0]), None)
@@ -169,7 +177,7 @@ class CsvBlocks(NamedBlocks):
             hint = "write the key of the matrix, such as X, alone on the line before"
             raise error_at(self._table.place(row), "these numbers belong to no matrix", hint)
         else:
-            self.blocks[self._key] = NamedBlock(None, [row])
+            self.add_block(NamedBlock(row._replace(cells=[""]), [row]))
 
     def _note_title(self, row: CellRow, may_be_title: bool) -> None:
         """Note a line before the first numbers that may be a title, as it names no step."""

@@ -13,7 +13,7 @@ from attncli.core.numbers.grid import edges, is_word, undecorated
 from attncli.core.problem.key_values import key_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import REPLACES
-from attncli.core.records import Record, replace
+from attncli.core.records import Record
 from attncli.core.tape.cell_names import ALIASES, LETTERS, may_mean_step
 from attncli.core.text.strings import OF_LAYER, regex
 from attncli.reading import document
@@ -29,15 +29,6 @@ CALCULATED = regex(r"=\s*\S|\(given\)")
 
 MAX_BLOCKS = 2000
 """Maximum number of blocks in a sheet. Chosen."""
-
-
-class Matrix(Record):
-    """The rows of a matrix, and the name that was written near it, or ""."""
-
-    name: str
-    at: CellRow  # of the name, or of the first cells
-    rows: list[CellRow]
-    is_result: bool = False
 
 
 class Block(Record, eq=False):
@@ -90,7 +81,7 @@ class Page:
         operands = {one for line in before.values() for one in line}
         results = [one for one, some in by_block.items() if some and one not in operands]
         of_sheet = name_in(self.name) if [len(by_block[one]) for one in results] == [1] else ""
-        matrices: list[Matrix] = []
+        matrices: list[NamedBlock] = []
         for block in results:
             own, *others = by_block[block]
             line = before.get(block, [])
@@ -106,14 +97,15 @@ class Page:
                 formulas = [one for one in formulas if _word(name_in(one)) == _word(name)]
                 formulas = [one for one in formulas if "(given)" not in one]
             is_result = bool(formulas) or not all(one.are_words for one in line)
-            matrices += [replace(own, name=name, is_result=is_result), *others]
+            header = own.header._replace(cells=[name])
+            matrices += [NamedBlock(header, own.rows, is_result), *others]
         is_copy = any(row.cells[0] not in options for row in self.settings)
         self.words = {} if is_copy else self.words  # which are not the student's
         self.matrices = _answers(matrices, is_copy) if are_answers else _inputs(matrices)
 
-    def _matrices(self, block: Block) -> list[Matrix]:
+    def _matrices(self, block: Block) -> list[NamedBlock]:
         """Return the matrices of a block; note the settings and the other words in it."""
-        matrices, rows, heading = list[Matrix](), list[CellRow](), CellRow([""], 0)
+        matrices, rows, heading = list[NamedBlock](), list[CellRow](), CellRow([""], 0)
         for row in block.rows:
             first, *others = (n for n, cell in enumerate(row.cells) if cell)
             start = row.after(first)
@@ -217,35 +209,34 @@ def _calculations(blocks: Iterable[Block], signs: Set[Position]) -> dict[Block, 
     return {block: chain[:n] for chain in chains for n, block in enumerate(chain) if n}
 
 
-def _named(heading: CellRow, rows: list[CellRow]) -> list[Matrix]:
+def _named(heading: CellRow, rows: list[CellRow]) -> list[NamedBlock]:
     """Return the matrices in rows below a heading; without one, their names are in the rows."""
     while rows and not any(row.cells[0] for row in rows):
         rows = [row.after(1) for row in rows]
     if not rows:
         return []
-    start, firsts = rows[0], [row.cells[0] for row in rows]
-    corner = edges([row.cells for row in trimmed(rows)], is_csv=True).corner
-    have_names = firsts[0] and all(not one or is_word(one) for one in firsts)
     if heading.cells[0]:
-        return [Matrix(heading.cells[0], heading, rows)]
-    if name_in(corner):
-        return [Matrix(corner, start, [start._replace(cells=["", *start.cells[1:]]), *rows[1:]])]
+        return [NamedBlock(heading, rows)]
+    start, firsts = rows[0], [row.cells[0] for row in rows]
+    if name_in(edges([row.cells for row in trimmed(rows)], is_csv=True).corner):
+        return [NamedBlock(start, [start._replace(cells=["", *start.cells[1:]]), *rows[1:]])]
+    have_names = firsts[0] and all(not one or is_word(one) for one in firsts)
     if not have_names or (all(firsts) and not (len(rows) == 1 and name_in(firsts[0]))):
-        return [Matrix("", start, rows)]
-    matrices: list[Matrix] = []
+        return [NamedBlock(start._replace(cells=[""]), rows)]
+    matrices: list[NamedBlock] = []
     for row in rows:
         if row.cells[0]:
-            matrices.append(Matrix(row.cells[0], row, []))
+            matrices.append(NamedBlock(row, []))
         matrices[-1].rows.append(row.after(1))
     return matrices
 
 
-def _answers(matrices: Sequence[Matrix], is_copy: bool) -> list[Matrix]:
+def _answers(matrices: Sequence[NamedBlock], is_copy: bool) -> list[NamedBlock]:
     """Return the matrices without the inputs, which in a copy of a problem may be named A or b."""
     results = {one.name for one in matrices if one.is_result}
     inputs = KEYS.keys() - REPLACES.keys() - ALIASES.keys() - LETTERS.keys()
 
-    def is_answer(one: Matrix) -> bool:
+    def is_answer(one: NamedBlock) -> bool:
         is_part = "." in OF_LAYER.sub("", one.name)  # such as score.W
         is_input = _key(one.name) in (KEYS if is_part or is_copy else inputs)
         return not is_input and one.name not in results and (not is_copy or name_in(one.name) != "")
@@ -253,9 +244,9 @@ def _answers(matrices: Sequence[Matrix], is_copy: bool) -> list[Matrix]:
     return [one for one in matrices if one.is_result or is_answer(one)]
 
 
-def _inputs(matrices: Sequence[Matrix]) -> list[Matrix]:
+def _inputs(matrices: Sequence[NamedBlock]) -> list[NamedBlock]:
     """Return the matrices without the steps, below the first of which Q is a step, too."""
-    inputs: list[Matrix] = []
+    inputs: list[NamedBlock] = []
     are_steps = False
     for one in matrices:
         is_step = one.is_result or (_key(one.name) not in KEYS and name_in(one.name) != "")
@@ -288,30 +279,27 @@ def _document(
 ) -> NamedBlocks:
     """Return what some sheets hold together; the name of one is the value of a key without one."""
     sheet, table = pages[0].name, Table(name, [])
-    every = [row for page in pages for row in page.settings]
-    settings = [row for row in every if row.cells[0].split(".")[0] in options]
+    rows = (row for page in pages for row in page.settings)
+    settings = [row for row in rows if row.cells[0].split(".")[0] in options]
     if key and all(row.cells[0] != key for row in settings):
         settings.insert(0, CellRow([key, sheet], 1, 1, sheet))
     matrices = [one for page in pages for one in page.matrices]
     is_named = any(one.name for one in matrices)
-    start = CellRow([], 1, 1, sheet)
     has_results = of_class is not None and (len(matrices) > 1 or is_named)
-    places = [*settings, *([start] if has_results else []), *(one.at for one in matrices), start]
-    named = NamedBlocks(table, places[0], options)
+    named_rows = [] if has_results else [one.header for one in matrices]
+    named = NamedBlocks(table, [*settings, *named_rows, CellRow([], 1, 1, sheet)][0], options)
     for row in settings:
         named.set_option(row)
     if has_results:
         named.begin_results()  # names with points are those of steps
     for one in matrices:
-        if not one.name and len(matrices) == 1:
-            named.blocks[("X",)] = NamedBlock(None, trimmed(one.rows))
-            continue
-        at = cell_name(one.at.line, one.at.column)
-        header = one.at._replace(cells=[one.name or f"cell {at}"])
-        if not (one.name or (of_class and is_named)):
-            hint = "write the name of the matrix, such as X or weights, above its first number"
-            raise error_at(table.place(header), "these numbers belong to no matrix", hint)
-        named.add_block(header, trimmed(one.rows))
+        header = one.header
+        if not one.name and len(matrices) > 1:
+            if not (of_class and is_named):
+                hint = "write the name of the matrix, such as X or weights, above its first number"
+                raise error_at(table.place(header), "these numbers belong to no matrix", hint)
+            header = header._replace(cells=[f"cell {cell_name(header.line, header.column)}"])
+        named.add_block(NamedBlock(header, trimmed(one.rows)))
     named.fill()
     words = [text for page in pages for text in page.words.values() if not name_in(text)]
     named.remarks = {f"words {n}": text for n, text in enumerate(words)}

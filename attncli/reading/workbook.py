@@ -144,13 +144,12 @@ def number_text(value: float, code: str) -> str:
     """
     if value <= NEARLY_BLOCKED:
         return "-inf"
-    short = float(f"{value:.15g}")
-    is_noise = abs(short - value) <= NOISE * math.ulp(value)
     sections = LITERAL.sub("", code).split(";")
     section = sections[value < 0 and len(sections) > 1]
     digits = DIGITS.fullmatch(section)
     if digits is None:
-        return every_digit(short if is_noise else value)
+        short = float(f"{value:.15g}")
+        return every_digit(short if abs(short - value) <= NOISE * math.ulp(value) else value)
     is_percent, decimals = "%" in section, (digits["least"] or "") + (digits["more"] or "")
     shown = value * 100 if is_percent else value
     text = fixed(shown, len(decimals), "e" if digits["power"] else "f")

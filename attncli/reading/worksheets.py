@@ -6,7 +6,7 @@ Of a worksheet only matrices with the mark of an answer are read, without the la
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from html import unescape
 from pathlib import Path
@@ -86,17 +86,16 @@ def submissions_in(text: str, name: str, folder: Path, suffix: str) -> Iterator[
     """Yield the submissions of a worksheet, or of a text; one may hold why it cannot be read."""
     is_tex = suffix == ".tex"
     page = Chunk(name, COMMENT.sub(lambda m: " " * len(m[0]), text) if is_tex else text)
-    parts: list[tuple[str, list[tuple[str, int, int]]]] = []
+    parts: list[tuple[str, list[re.Match[str]]]] = []
     for mark in (LATEX if is_tex else MARKDOWN).finditer(page.text):
         if mark["name"] is None:
             parts.append((_student(mark["student"], is_tex), []))
         else:
             parts = parts or [("", [])]
-            key = _marked_name(mark["name"], is_tex)
-            parts[-1][1].append((key, mark.start(), mark.end()))
-    answered = [(student, marked) for student, marked in parts if marked]
-    for student, marked in answered:
-        yield _submission(page, folder, student, marked, _of_latex if is_tex else _of_markdown)
+            parts[-1][1].append(mark)
+    answered = [(student, marks) for student, marks in parts if marks]
+    for student, marks in answered:
+        yield _submission(page, folder, student, marks, is_tex)
     if answered:
         return
     if matrices := text_document(page, are_answers=True):
@@ -108,19 +107,16 @@ def submissions_in(text: str, name: str, folder: Path, suffix: str) -> Iterator[
 
 
 def _submission(
-    page: Chunk,
-    folder: Path,
-    student: str,
-    marked: Iterable[tuple[str, int, int]],
-    rows_after: Callable[[str, int], list[Words] | None],
+    page: Chunk, folder: Path, student: str, marks: Iterable[re.Match[str]], is_tex: bool
 ) -> Document:
     grids: dict[str, list[Words]] = {}
-    marks: dict[str, int] = {}
+    places: dict[str, Place] = {}
     errors: list[InputError] = []
-    for key, at, end in marked:
-        place = page.place_at(at)
+    rows_after = _of_latex if is_tex else _of_markdown
+    for mark in marks:
+        key, place = _marked_name(mark["name"], is_tex), page.place_at(mark.start())
         try:
-            rows = rows_after(page.text, end)
+            rows = rows_after(page.text, mark.end())
         except NumberError as fault:
             errors.append(error_at(place, str(fault)))
             continue
@@ -130,7 +126,7 @@ def _submission(
             message = f"there is no matrix below the mark of {visible(key)}"
             errors.append(error_at(place, message, KEEP_FORM))
         else:
-            grids[key], marks[key] = rows, at
+            grids[key], places[key] = rows, place
 
     def locate(path: KeyPath) -> Place:
         key, *rest = [part for part in path if part != "answers"] or [""]
@@ -139,7 +135,7 @@ def _submission(
         row, column = (*(part for part in rest if isinstance(part, int)), None, None)[:2]
         rows = grids[str(key)]
         if row is None or row >= len(rows) or not rows[row]:
-            return page.place_at(marks[str(key)])
+            return places[str(key)]
         return page.place_at(rows[row][min(column or 0, len(rows[row]) - 1)][0])
 
     values = {key: [[cell for _, cell in row] for row in rows] for key, rows in grids.items()}

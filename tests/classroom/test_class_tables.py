@@ -39,11 +39,10 @@ def read(text: str | bytes, folder: Path, headings: Mapping[str, str] | None = N
     path = folder / "form.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     both = Assignment([attncli.Problem(X=[[1, 0], [0, 2]], title=t) for t in ("Good", "Small")])
-    known = KnownClass(headings or {}, ROSTER, lambda said: both.first.names.in_name(said)[0])
+    known = KnownClass(headings or {}, ROSTER.find, lambda said: both.first.names.in_name(said)[0])
     found: Found = []
     for said, one in load_each_submission(path, known=known):
-        person = ROSTER.find(said)
-        name = person.name if person else said
+        name = ROSTER.find(said) or said
         if isinstance(one, Submission):
             own = {key: raw for key, raw in one.matrices.items() if key != "student"}
             found.append((name, own))
@@ -149,7 +148,7 @@ def cost_of(people: list[Person], path: Path) -> tuple[float, int]:
     rows = [",".join(["Timestamp", "Name", *(f'"{head}"' for head in heads)])]
     rows += [f"10:31,{one.name}{',1' * 60}" for one in people]
     path.write_text("\n".join(rows))
-    known = KnownClass(roster=Roster(people))
+    known = KnownClass(who=Roster(people).find)
     start = time.process_time()
     tracemalloc.start()
     found = [isinstance(one, Submission) for _, one in load_each_submission(path, known=known)]

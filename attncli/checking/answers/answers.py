@@ -191,7 +191,7 @@ def _keyed_matrix(
         is_one = step.value[at].size == 1  # so that 0,94 is not two numbers, 0 and 94
     if is_one:
         return KeyedMatrix(word, at, np.full((1, 1), raw.strip(), object), None, "", is_transposed)
-    texts, beside = labelled_texts(rows, (word,), submission.ragged)
+    texts, beside = labelled_texts(rows, (word,), ragged=bool(submission.labels))
     if texts.ndim > 2 and HEADS_AFTER_TOKENS.fullmatch(word):
         texts = texts.swapaxes(-2, -3)
     labels = submission.labels
@@ -380,7 +380,7 @@ def contents_of(submission: Submission) -> str:
     """Return a key that is equal for submissions with equal answers; "" if there is none."""
     answers = submission.answers
     try:
-        numbers = json.dumps([answers, submission.labels, submission.ragged])
+        numbers = json.dumps([answers, submission.labels])
     except (TypeError, ValueError, RecursionError):  # a list that contains itself, for example
         return ""
     types = " ".join(number_type(raw) for raw in answers.values())
