@@ -17,7 +17,13 @@ from attncli.core.problem.keys import KEYS, WITH_PARTS
 from attncli.core.problem.kinds import KINDS
 from attncli.core.problem.marking import FLAGS
 from attncli.core.problem.problem import Problem
-from attncli.core.problem.rows import LABELLED, refuse_other_order, row_name, with_rows
+from attncli.core.problem.rows import (
+    LABELLED,
+    refuse_columns_of_several,
+    refuse_other_order,
+    row_name,
+    with_rows,
+)
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import visible
 from attncli.reading.document import PAUSE, Document, FileName, Raw, assign, error_at
@@ -260,6 +266,8 @@ class ProblemSource:
             raise error_at(self.document.locate(("steps",)), message, hint)
 
     def _take_labels(self, key: str, labels: Labels) -> None:
+        with located(self.locate):
+            refuse_columns_of_several(key, labels[1] or ())
         head = key.partition(".")[0]
         names = LABELLED.get(head, ("", "")) if head in self.values else ("", "")
         for name, words in zip(names, labels, strict=True):

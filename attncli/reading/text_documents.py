@@ -17,7 +17,7 @@ from attncli.core.numbers.pasted import grid_of
 from attncli.core.problem.key_values import hint_for, key_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import REPLACES, TEXT_KEYS
-from attncli.core.problem.rows import row_name
+from attncli.core.problem.rows import COLUMN, row_name
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import (
     ALIASES,
@@ -90,6 +90,11 @@ VARIABLES = regex(
 SIZE = regex(r"(?<=[(,\s])[^\W\d]\w*(?=[\s,)])")
 CODE = regex(rf"[ \t]*(?:(?:{CODE_LINE})$|#|%|//|\\(?!\w+ [\d-])|\w+ *= *[\[({{]?$)")
 """The beginning of a line without numbers that is passed over in silence."""
+CALCULATED = regex(
+    r"\w+\.(?:astype|copy|clone|float|double|numpy|detach)\([^()]*\)"
+    r"|[\w.]*(?:softmax|exp|matmul|sqrt)\(.*\)[^\[]*|\w+ *@ *[\w.]+|\w+ */ *[\w.]+(?:\([^()]*\))?"
+)
+"""What a program calculates from matrices, or a copy of one."""
 CELL_NAME = regex(r"_?[({](\d+), ?(\d+)[)}]\Z")
 """The places of a cell as courses write them: a_{1,2} and weights(1, 2)."""
 MAY_BE_ANSWER = regex(
@@ -420,7 +425,11 @@ class _Reader:
         return name
 
     def _is_head(self, word: str) -> bool:
-        return word != "" and (word.upper() in "QKV" or (len(word) > 2 and self.known(word)))
+        return word != "" and (
+            word.upper() in "QKV"
+            or COLUMN.fullmatch(word) is not None
+            or (len(word) > 2 and self.known(word))
+        )
 
     def _error(self, name: str, table: Table) -> InputError:
         """Return why a matrix cannot be read, with what is known of the code behind it."""
@@ -448,6 +457,8 @@ class _Reader:
 
     def _is_result(self, key: str, value: str) -> bool:
         """Return True for what is calculated, as in Q = X W_q: without numbers of its own."""
+        if key in self.values or (key in LETTERS and "kind" not in self.values):
+            return CALCULATED.fullmatch(value) is not None
         return key_of(key) in REPLACES and re.fullmatch(r"[^\d'\"\[]*", value) is not None
 
     def _take_beside(self) -> None:
@@ -475,7 +486,11 @@ class _Reader:
     def _leave_out_results(self) -> None:
         """Leave out what follows from other matrices of the text, as programs print it."""
         keys = {key_of(name): name for name in self.values}
-        inputs = {"scores": ("X", "Q"), **{key: (f"W_{key.lower()}",) for key in "QKV"}}
+        inputs = {
+            "A": ("W_q", "W_k", "Q", "K"),
+            "scores": ("X", "Q"),
+            **{key: (f"W_{key.lower()}",) for key in "QKV"},
+        }
         for key, others in inputs.items():
             if key in keys and not keys.keys().isdisjoint(others):
                 del self.values[keys[key]]
@@ -490,6 +505,7 @@ class _Reader:
             is_unread = re.search(r"\w", left) is not None
             if left != line:  # beside a matrix, words before it are prose
                 behind = commonprefix([left[::-1], line[::-1]])[::-1]  # noqa: RUF071 - of texts
+                behind = re.sub(r"\([^()\d=]*\)", "", behind)  # a remark
                 words = re.findall(r"(?<![\\\w])[^\W\d_]{3,}", behind)
                 is_set = re.search(r"=[ \t]?[\w\"'(-]", left) is not None
                 is_unread = is_set or any(

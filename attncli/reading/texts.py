@@ -508,7 +508,11 @@ def blocks_in(text: str, known: Known) -> list[Block]:
         if table.is_flat and not known(name) and not LIKE_CELL.fullmatch(name):
             continue
         joined = RESULT.fullmatch(before) if blocks and len(before) < MAX_BETWEEN else None
-        fault = table.fault or _fault(text, before, table) or _fault_above(before, at, heading)
+        if not known(name) and (corner := _corner(text, table, known)):
+            name, at = corner, -1
+        fault = (
+            table.fault or _fault(text, before, table, name) or _fault_above(before, at, heading)
+        )
         place = table.start if at < 0 else table.start - len(before) + at
         one = Block(name, place, replace(table, fault=fault), names_in(heading, known))
         if blocks and blocks[-1].names and NEXT_OF_TUPLE.fullmatch(before):
@@ -521,6 +525,15 @@ def blocks_in(text: str, known: Known) -> list[Block]:
             blocks.append(one)
         end = table.end
     return blocks
+
+
+def _corner(text: str, table: Table, known: Known) -> str:
+    """Return the name in the corner of a table with bars: | X | d1 | d2 |; "" for none."""
+    if text[table.start : table.end].lstrip()[:1] != "|":
+        return ""
+    heads = [cell.strip(" *`$") for cell in _line_at(text, table.start).strip(" \t\r|").split("|")]
+    are_names = any(len(head) > 2 and known(head) for head in heads[1:])
+    return heads[0] if known(heads[0]) and not are_names and heads[0].upper() not in "QKV" else ""
 
 
 def _of_tuple(first: Block, second: Block) -> tuple[Block, Block]:
@@ -565,7 +578,11 @@ def _fault_above(before: str, at: int, heading: str) -> str:
     return f"{visible(lost)} is no row of numbers" if lost else ""
 
 
-def _fault(text: str, before: str, table: Table) -> str:
+VECTOR = regex(r"[a-z][_^{(]*\w{0,4}[)}]*")
+TRANSPOSED = regex(r"\.?m?T|ᵀ|\.?['’]|\^[ \t]*\{?(?:T|\\top|\\intercal|⊤|t)\}?")
+
+
+def _fault(text: str, before: str, table: Table, name: str) -> str:
     """Return why a table of a text cannot be read; "" if it can."""
     way = "is written beside the matrix; write the matrix itself, worked out"
     line = before.rpartition("\n")[2].replace("**", "  ").replace("\\approx", "≈")
@@ -580,4 +597,6 @@ def _fault(text: str, before: str, table: Table) -> str:
     code = CODE_BEFORE.fullmatch(line) if len(line) < MAX_BETWEEN else None
     if text[table.start : table.end].rstrip()[-1] in "])}":
         code = code or CODE_AFTER.match(text, table.end)
+        if code and table.is_flat and VECTOR.fullmatch(name) and TRANSPOSED.fullmatch(code["code"]):
+            return ""  # a vector is a row, whichever way it is written
     return f"{visible(code['code'].strip())} {way}" if code else ""

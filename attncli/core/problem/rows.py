@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -17,6 +18,9 @@ from attncli.core.text.strings import count_in, count_of, regex, visible
 
 ROW = regex(r"([qkvxhs])[_^{(]*(\d{1,4})[)}]*")
 """The name of a row: its letter and its number."""
+
+COLUMN = regex(r"([qkv])_?\d{1,3}", re.IGNORECASE)
+"""The heading of a column of queries, keys or values: Q1."""
 
 PATTERNS = {
     key: rf"{letters}[_^{{(]*(?:\d{{1,4}}|[₀-₉]+)[)}}]*{alone}"
@@ -101,8 +105,14 @@ def _rows_by_key(named: Mapping[str, Any], keys: Collection[str]) -> Iterator[tu
         if key and (letter, [*rows]) != ("h", ["0"]):  # that is a key of other kinds
             yield key, rows
     for key in WITH_LABELS:
-        if isinstance(named.get(key), Mapping) and named[key]:
-            yield key, {str(label): (key, label) for label in named[key]}
+        raw = named.get(key)
+        if isinstance(raw, Mapping) and raw:
+            yield key, {str(label): (key, label) for label in raw}
+        elif isinstance(raw, list) and all(
+            isinstance(one, Mapping) and len(one) == 1 for one in raw
+        ):
+            pairs = ((place, label) for place, one in enumerate(raw) for label in one)
+            yield key, {str(label): (key, place, label) for place, label in pairs}
 
 
 def _in_order(key: str, rows: Rows) -> Rows:
@@ -118,7 +128,9 @@ def _in_order(key: str, rows: Rows) -> Rows:
 
 def _vector(key: str, path: KeyPath, named: Mapping[str, Any]) -> Array:
     """Return the numbers of a row, which may be written as a column, too, as they were written."""
-    raw = named[str(path[0])] if len(path) == 1 else named[str(path[0])][path[1]]
+    raw: Any = named
+    for part in path:
+        raw = raw[part]
     is_array = hasattr(raw, "__array__")
     vector: Array = as_raw(raw, path) if is_array else labelled_texts(raw, path, ragged=False)[0]
     if vector.size != max(vector.shape, default=1):
@@ -129,6 +141,15 @@ def _vector(key: str, path: KeyPath, named: Mapping[str, Any]) -> Array:
 
 def _word(path: KeyPath) -> str:
     return visible(str(path[-1]))
+
+
+def refuse_columns_of_several(key: str, heads: Sequence[str]) -> None:
+    """Refuse a matrix whose columns are those of queries, keys and values: Q1, Q2, K1, K2."""
+    columns = [match for match in map(COLUMN.fullmatch, heads) if match]
+    if len({match[1].upper() for match in columns}) > 1:
+        words = ", ".join(match[0] for match in columns)
+        message = f"the columns {visible(words)} of {key} are those of several matrices"
+        raise fail(message, key, hint="write each matrix under its name", needs="text")
 
 
 def refuse_other_order(key: str, labels: Sequence[str], tokens: Any) -> None:
