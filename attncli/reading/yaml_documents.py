@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
@@ -55,13 +55,6 @@ CONTINUED = (",", "[", ":")
 def cut(texts: Iterator[str]) -> Iterator[str]:
     """Yield the parts of a text, which together are all of it; an empty one where a text ends."""
     return map("".join, _parts(_lines(texts)))
-
-
-def chunks(parts: Iterable[str], name: str) -> Iterator[Chunk]:
-    before = 0
-    for text in parts:
-        yield Chunk(name, text, before)
-        before += document.line_ends(text)
 
 
 def _parts(lines: Iterator[str]) -> Iterator[list[str]]:
