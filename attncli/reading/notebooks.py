@@ -48,8 +48,7 @@ def extract_of(written: str, name: str) -> Extract:
         elif keys == "cells/outputs":
             outputs.append([])
         elif keys == "cells":
-            for piece in _with_heading(source, outputs):
-                result.add(*piece)
+            result.pieces += _with_heading(source, outputs)
             source, outputs = [], [[]]
     if not result.text.strip():
         raise fail("the notebook has no text in its cells", hint=HINT)

@@ -168,9 +168,8 @@ class _Page:
 
     def _end_line(self) -> None:
         if any(not piece.isspace() for piece, _ in self.pieces):
-            for piece, at in [(self.heading, self.pieces[0][1]), *self.pieces]:
-                self.extract.add(piece, at)
-            self.extract.add("\n", self.pieces[-1][1])
+            line = [(self.heading, self.pieces[0][1]), *self.pieces, ("\n", self.pieces[-1][1])]
+            self.extract.pieces += line
         self.pieces = []
 
     def _end_cell(self) -> None:
@@ -192,14 +191,13 @@ class _Page:
         rows = [row for row in self.rows if row]
         if any(not cell.is_head for row in rows for cell in row):
             rows = _without_numbering(self.extract, rows)
+        written = self.extract.pieces
         for row in rows:
             for cell in row:
-                self.extract.add("| " if cell is row[0] else " | ", cell.at)
-                for piece in cell.pieces:
-                    self.extract.add(*piece)
-            self.extract.add(" |\n", row[-1].at)
+                written += [("| " if cell is row[0] else " | ", cell.at), *cell.pieces]
+            written.append((" |\n", row[-1].at))
         if rows:
-            self.extract.add("\n", rows[-1][-1].at)
+            written.append(("\n", rows[-1][-1].at))
         self.rows = []
 
 
