@@ -18,6 +18,7 @@ from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import TEXT_KEYS
 from attncli.core.text.strings import visible
 from attncli.reading.document import Raw, assign
+from attncli.reading.files import PACKED_BY
 
 if TYPE_CHECKING:
     from attncli.core.arithmetic.elements import Array
@@ -28,8 +29,6 @@ NPY = b"\x93NUMPY"
 OPTIONS_ARRAY = "options"
 """Name of the array of text that attn adds: the options, and which arrays are inputs."""
 
-DAMAGED = "the file is damaged, or no file of NumPy or safetensors"
-
 MAX_ARRAYS = 1000  # in one file
 
 MAX_HEADER = 100_000_000
@@ -37,9 +36,8 @@ MAX_HEADER = 100_000_000
 
 MAX_AXES = 32  # of an array of NumPy
 
-TENSOR_DTYPES = {
-    **{"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "BOOL": "?"},
-    **{f"{sign}{8 * size}": f"<{sign.lower()}{size}" for sign in "IU" for size in (1, 2, 4, 8)},
+TENSOR_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "BOOL": "?"} | {
+    f"{sign}{8 * size}": f"<{sign.lower()}{size}" for sign in "IU" for size in (1, 2, 4, 8)
 }
 """Data types of NumPy by their names in safetensors; of BF16 the bits, the upper half of F32."""
 
@@ -120,17 +118,19 @@ def _loaded(file: BinaryIO) -> Any:
             return _arrays(file, size) if start.startswith(b"PK") else _tensors(file, size)
     except (InputError, MemoryError):
         raise
-    # A damaged file can make zipfile, zlib, tokenize and NumPy raise nearly anything.
+    # A damaged file can make zipfile, zlib, tokenize and NumPy raise nearly anything, and the
+    # functions below raise a ValueError for it.
     except Exception as error:
         if "allow_pickle" not in str(error):
-            raise fail(DAMAGED, hint="save it anew") from None
+            message = "the file is damaged, or no file of NumPy or safetensors"
+            raise fail(message, hint="save it anew") from None
         message = "the file holds Python objects, not numbers"
         raise fail(message, hint="save plain arrays") from None
 
 
 def _arrays(file: BinaryIO, size: int) -> dict[str, Any]:
     """Return the arrays of a zip file of `size` bytes, unless it is a zip bomb."""
-    from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+    from zipfile import ZipFile, ZipInfo
 
     with ZipFile(file) as archive:
         members = archive.infolist()
@@ -140,9 +140,8 @@ def _arrays(file: BinaryIO, size: int) -> dict[str, Any]:
         if unpacked > max(SMALL_FILE, MAX_UNPACKED * size):
             message = f"the file of {of_bytes(size)} unpacks to {of_bytes(unpacked)}"
             raise fail(message, hint="save it with numpy.savez, which does not compress")
-        # NumPy writes no other compression, and zipfile bounds what it unpacks at once in these.
-        if any(member.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for member in members):
-            raise fail(DAMAGED, hint="save it anew")
+        if any(member.compress_type not in PACKED_BY for member in members):
+            raise ValueError
 
         def read_member(member: ZipInfo) -> Any:
             with archive.open(member) as inside:
@@ -173,7 +172,7 @@ def _tensors(file: BinaryIO, size: int) -> dict[str, Any]:
     length = int.from_bytes(file.read(8), "little")
     first = 8 + length
     if length > MAX_HEADER or first > size:
-        raise fail(DAMAGED, hint="save it anew")
+        raise ValueError
     header = json.loads(file.read(length), object_pairs_hook=list)
     about = [(key, dict(pairs)) for key, pairs in header if key != "__metadata__"]
     _refuse_names([key for key, _ in about])
@@ -186,7 +185,7 @@ def _tensors(file: BinaryIO, size: int) -> dict[str, Any]:
             message = f"{visible(key)} holds numbers of the type {visible(kind)}"
             raise fail(message, hint=f"save it as one of {', '.join(TENSOR_DTYPES)}")
         if len(shape) > MAX_AXES or any(type(n) is not int or n < 0 for n in (*shape, start, end)):
-            raise fail(DAMAGED, hint="save it anew")
+            raise ValueError
         dtype = np.dtype(TENSOR_DTYPES[kind])
         left -= end - start
         if end - start != prod(shape) * dtype.itemsize or end > size - first or left < 0:
@@ -212,7 +211,7 @@ def _array(file: IO[bytes], size: int, key: str) -> Any:
     shape, _, dtype = read(file)
     count = prod(shape)
     if any(length < 0 for length in shape):
-        raise fail(DAMAGED, hint="save it anew")
+        raise ValueError
     # Texts without a character take no bytes in the file, but some in memory.
     if not dtype.hasobject and count * max(dtype.itemsize, 1) > size:
         raise _claimed(key, count)
@@ -223,7 +222,7 @@ def _array(file: IO[bytes], size: int, key: str) -> Any:
 
         codes = np.frombuffer(array.tobytes(), f"{array.dtype.byteorder}u4")
         if (codes > sys.maxunicode).any():
-            raise fail(DAMAGED, hint="save it anew")
+            raise ValueError
     return array
 
 
