@@ -61,6 +61,11 @@ def nowhere(_: KeyPath) -> Place:
     return Place("")
 
 
+def below(locate: Locate, *start: str | int) -> Locate:
+    """Return the places of what is inside the value at a path, by paths from there."""
+    return lambda path: locate((*start, *path))
+
+
 MAX_MESSAGE = 1000
 """Maximum length of a message, in characters; a longer one quotes too much of the input."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from attncli.core import errors
-from attncli.core.errors import Fault, InputError, Place, fail, located, refuse
+from attncli.core.errors import Fault, InputError, Place, below, fail, located, refuse
 from attncli.core.numbers.forms import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
 from attncli.core.numbers.matrices import as_block, grid_in
 from attncli.core.problem.alike import Forms
@@ -187,10 +187,6 @@ class ProblemSource:
                 return place(path[count:])
         return self.document.locate(path)
 
-    def _at(self, *start: str | int) -> errors.Locate:
-        """Return the places of a key whose value is at a path of the document."""
-        return lambda rest: self.document.locate((*start, *rest))
-
     def read_keys(self) -> None:
         """Give each key its name; of results, take the keys of the problem they came from."""
         bare = self.values.get("X") if self.document.bare else None
@@ -206,12 +202,13 @@ class ProblemSource:
         named = with_keys(self.values)
         for key, word in zip(named, self.values, strict=True):
             if key != word:
-                self.places[key] = self.places.get(word, self._at(word))
+                self.places[key] = self.places.get(word, below(self.document.locate, word))
         if "layers" in named:
             from attncli.core.problem.layers import with_only_layer  # most problems have none
 
             named, only = with_only_layer(named)
-            self.places |= {key: self._at(*only.start, key) for key in only.names}
+            at = self.document.locate
+            self.places |= {key: below(at, *only.start, key) for key in only.names}
         self.values = named
         for key, labels in self.document.labels.items():
             self._take_labels(key_of(key), labels)
@@ -226,7 +223,7 @@ class ProblemSource:
             return
         if all(row_name(word) or word in ("q", "k", "v") for word in words):
             for row, (word, vector) in enumerate(zip(words, self.values.pop("X"), strict=True)):
-                self.places[word] = self._at("X", row)
+                self.places[word] = below(self.document.locate, "X", row)
                 if word in self.values:
                     message = f"{word} is written twice"
                     raise error_at(self.locate((word,)), message, "keep one of them")
@@ -253,7 +250,7 @@ class ProblemSource:
             for key, value in inner.items() if isinstance(inner, dict) else ():
                 assign(values, key, value)
                 head = key.split(".")[0]
-                self.places[head] = self._at(part, head)
+                self.places[head] = below(self.document.locate, part, head)
         may_hold = {"embedding", *(key for key in KEYS if isinstance(KEYS[key].form, ArrayForm))}
         if may_hold.isdisjoint(values):
             message = "this holds results, but not the problem that they came from"
@@ -306,7 +303,7 @@ class ProblemSource:
     def set_matrix(self, key: str, name: str, folder: Folder | None) -> None:
         document = matrix_of(key, name, folder, as_array=True)
         assign(self.values, key, document.values["X"])
-        self.places[key] = lambda rest: document.locate(("X", *rest))
+        self.places[key] = below(document.locate, "X")
         self._take_labels(key, document.labels.get("X", (None, None)))
 
 

@@ -11,11 +11,11 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attncli.core.errors import KeyPath, Locate, Place, fail
+from attncli.core.errors import KeyPath, Locate, Place, below, fail
 from attncli.core.records import replace
 from attncli.core.text.strings import lines_of, regex, visible
 from attncli.reading import document
@@ -23,10 +23,6 @@ from attncli.reading.document import Chunk, Document, Raw, error_at, unread
 
 if TYPE_CHECKING:
     from attncli.reading.text_documents import TextDocument
-
-MAX_LISTS = 63
-"""Maximum number of lists inside each other in JSON; the YAML reader refuses deeper ones."""
-
 
 MAX_CHARACTERS = 2**28
 """Maximum length of one problem: 14 million numbers of 17 digits."""
@@ -54,26 +50,22 @@ CONTINUED = (",", "[", ":")
 
 def cut(texts: Iterator[str]) -> Iterator[str]:
     """Yield the parts of a text, which together are all of it; an empty one where a text ends."""
-    return map("".join, _parts(_lines(texts)))
-
-
-def _parts(lines: Iterator[str]) -> Iterator[list[str]]:
     part = _Part()
     after_json_line = False
-    for line in lines:
+    for line in _lines(texts):
         if not line:
-            yield []
+            yield ""
             continue
         if part.lines and part.is_ended_by(line, after_json_line):
-            yield part.lines
+            yield "".join(part.lines)
             part = _Part()
         part.add(line)
         if part.is_complete_json():
             after_json_line |= part.first is part.last
-            yield part.lines
+            yield "".join(part.lines)
             part = _Part()
     if part.lines:
-        yield part.lines
+        yield "".join(part.lines)
 
 
 def _lines(texts: Iterator[str]) -> Iterator[str]:
@@ -211,7 +203,7 @@ JSON_DECODER = json.JSONDecoder(
 
 def _as_text(value: Any, depth: int = 0) -> Raw:
     """Return a value with true, false and null as the words that YAML has for them."""
-    if depth > MAX_LISTS:
+    if depth >= document.MAX_LEVELS:
         raise ValueError
     if isinstance(value, list):
         if set(map(type, value)) == {str}:  # rows of numbers, nearly all of every file
@@ -326,7 +318,7 @@ def _of_value(
         return
     for number, item in enumerate(raw if are_several else [raw]):
         start = (number,) if are_several else ()
-        in_item = partial(lambda start, path: locate((*start, *path)), start)
+        in_item = below(locate, *start)
         if isinstance(item, dict):
             open_keys: list[document.OpenKey] = []
             values = document.without_nulls(item, (), open_keys)
