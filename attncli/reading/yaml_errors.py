@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.core.errors import InputError, Place
 from attncli.core.text.strings import visible
-from attncli.reading.document import Chunk, error_at
-from attncli.reading.yaml_values import TOO_DEEP
+from attncli.reading.document import TOO_DEEP, Chunk, error_at
 
 if TYPE_CHECKING:
     import yaml

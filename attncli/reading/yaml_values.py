@@ -22,9 +22,8 @@ from attncli.core.numbers.parser import NumberError
 from attncli.core.records import replace
 from attncli.core.text.strings import regex, visible
 from attncli.reading import document
-from attncli.reading.document import MAX_LEVELS, Chunk, Raw, error_at, yaml_lines
+from attncli.reading.document import MAX_LEVELS, TOO_DEEP, Chunk, Raw, error_at, yaml_lines
 
-TOO_DEEP = f"more than {MAX_LEVELS} brackets or levels inside each other", "leave some of them out"
 MAX_EXPANSION = 5_000_000
 """Maximum number of values that aliases may repeat."""
 
