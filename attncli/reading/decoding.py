@@ -66,11 +66,10 @@ def _of_windows(error: UnicodeDecodeError, name: str) -> str:
         return ""
     if not data[:at].isascii() or re.search(r"[\1-\b\x0e-\x1f]", text):
         return ""  # there is UTF-8 before it, or it is no text
-    before, after = (
-        re.split(r"\s", part) for part in (text[max(at - 20, 0) : at], text[at : at + 20])
-    )
+    before, after = text[max(at - 20, 0) : at], text[at : at + 20]
+    word = re.split(r"\s", before)[-1] + re.split(r"\s", after)[0]
     said = f"{visible(name)} is not in UTF-8; it is read as Windows-1252"
-    hint = f"save it as UTF-8 if {visible(before[-1] + after[0])} is wrong"
+    hint = f"save it as UTF-8 if {visible(word)} is wrong"
     warnings.warn(f"{said}; {hint}", UnicodeWarning, stacklevel=2)
     return text
 

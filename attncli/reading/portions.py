@@ -65,14 +65,11 @@ def lists_of(sources: Iterable[str], stdin: BinaryIO | None) -> Iterator[list[Po
         for part in _parts(source, stdin):
             if part != "":
                 some.append(Portion(source, part, lines, number, before))
-                count = 1
-                if not isinstance(part, str):
-                    size += FILE_CHARACTERS
-                else:
-                    size += len(part) + PART_CHARACTERS
-                    lines += line_ends(part)
-                    if LIST.match(part):
-                        count = sum(1 for _ in yaml_documents.documents(Chunk("", part), Path()))
+                text = part if isinstance(part, str) else ""
+                size += len(text) + PART_CHARACTERS if text else FILE_CHARACTERS
+                lines += line_ends(text)
+                found = yaml_documents.documents(Chunk("", text), Path())
+                count = sum(1 for _ in found) if LIST.match(text) else 1
                 number, before = number + count, before + count
             if some and (part == "" or size >= LIST_CHARACTERS):
                 yield some
