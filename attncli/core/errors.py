@@ -167,6 +167,17 @@ def collected(faults: list[Fault]) -> Iterator[None]:
 
 
 @contextmanager
+def as_damage(message: str, hint: str) -> Iterator[None]:
+    """Raise this error for what a library raises for a damaged file, which is nearly anything."""
+    try:
+        yield
+    except (InputError, MemoryError, PermissionError):
+        raise
+    except Exception:
+        raise fail(message, hint=hint) from None
+
+
+@contextmanager
 def changed(change: Callable[[Fault], Fault]) -> Iterator[None]:
     """Change every fault raised inside."""
     try:

@@ -11,7 +11,7 @@ from math import prod
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 from attncli.core.arithmetic.memory import of_bytes
-from attncli.core.errors import InputError, fail
+from attncli.core.errors import InputError, as_damage, fail
 from attncli.core.numbers.written import vanishes
 from attncli.core.problem.key_values import MAX_KEPT_AS_WRITTEN
 from attncli.core.problem.keys import KEYS
@@ -110,22 +110,12 @@ def _loaded(file: BinaryIO) -> Any:
     file.seek(0)
     start = file.read(len(NPY))
     file.seek(0)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # NumPy warns of headers that old versions wrote
-            if start == NPY:
-                return _array(file, size, "X")
-            return _arrays(file, size) if start.startswith(b"PK") else _tensors(file, size)
-    except (InputError, MemoryError):
-        raise
-    # A damaged file can make zipfile, zlib, tokenize and NumPy raise nearly anything, and the
-    # functions below raise a ValueError for it.
-    except Exception as error:
-        if "allow_pickle" not in str(error):
-            message = "the file is damaged, or no file of NumPy or safetensors"
-            raise fail(message, hint="save it anew") from None
-        message = "the file holds Python objects, not numbers"
-        raise fail(message, hint="save plain arrays") from None
+    damage = "the file is damaged, or no file of NumPy or safetensors", "save it anew"
+    with as_damage(*damage), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy warns of headers that old versions wrote
+        if start == NPY:
+            return _array(file, size, "X")
+        return _arrays(file, size) if start.startswith(b"PK") else _tensors(file, size)
 
 
 def _arrays(file: BinaryIO, size: int) -> dict[str, Any]:
@@ -212,8 +202,10 @@ def _array(file: IO[bytes], size: int, key: str) -> Any:
     count = prod(shape)
     if any(length < 0 for length in shape):
         raise ValueError
+    if dtype.hasobject:
+        raise fail("the file holds Python objects, not numbers", hint="save plain arrays")
     # Texts without a character take no bytes in the file, but some in memory.
-    if not dtype.hasobject and count * max(dtype.itemsize, 1) > size:
+    if count * max(dtype.itemsize, 1) > size:
         raise _claimed(key, count)
     file.seek(0)
     array = npy.read_array(file, allow_pickle=False)
