@@ -133,16 +133,16 @@ def _arrays(file: BinaryIO, size: int) -> dict[str, Any]:
         if any(member.compress_type not in PACKED_BY for member in members):
             raise ValueError
 
-        def read_member(member: ZipInfo) -> Any:
+        def read_member(key: str, member: ZipInfo) -> Any:
             with archive.open(member) as inside:
-                return _array(inside, member.file_size, member.filename.removesuffix(".npy"))
+                return _array(inside, member.file_size, key)
 
         if unpacked <= SMALL_FILE:
-            return dict(zip(keys, map(read_member, members), strict=True))
+            return dict(zip(keys, map(read_member, keys, members), strict=True))
         from concurrent.futures import ThreadPoolExecutor  # few files need it
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return dict(zip(keys, pool.map(read_member, members), strict=True))
+            return dict(zip(keys, pool.map(read_member, keys, members), strict=True))
 
 
 def _refuse_names(keys: list[str]) -> None:

@@ -86,13 +86,13 @@ def _parts(source: str, stdin: BinaryIO | None) -> Iterator[str | bytes | InputE
     Where the next one may take a while there is an empty one.
     """
     try:
-        with read.opened(source, stdin) as file:
-            data, copy = tee(file.data)
-            texts = decoded(data, file.name) if read.is_plain_text(file) else iter(())
-            parts, is_cut = read.cut_text(texts, file.suffix)
+        with read.opened(source, stdin) as begun:
+            data, copy = tee(begun.data)
+            texts = decoded(data, begun.name) if read.is_plain_text(begun) else iter(())
+            parts, is_cut = read.cut_text(texts, begun.suffix)
             if is_cut:
                 del copy  # which would keep what was read
-                yield from (part for part in parts if part or not _is_ready(file.file))
+                yield from (part for part in parts if part or not _is_ready(begun.file))
             else:
                 yield b"".join(copy) if source == "-" else None
     except InputError as error:

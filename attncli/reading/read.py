@@ -98,8 +98,8 @@ def read(
     large CSV table is an array, without its written digits; with `pauses`, there is a `PAUSE`
     wherever the next document may not be there yet.
     """
-    with opened(source, stdin) as file:
-        how = replace(file, options=options, of_class=of_class, as_arrays=as_arrays, pauses=pauses)
+    with opened(source, stdin) as begun:
+        how = replace(begun, options=options, of_class=of_class, as_arrays=as_arrays, pauses=pauses)
         yield from _documents(how)
 
 
@@ -114,21 +114,21 @@ def read_bytes(
 
 def read_table(source: FileName, stdin: BinaryIO | None = None) -> Table:
     """Return the rows of a CSV file, or of the first sheet of a workbook."""
-    with opened(source, stdin) as file:
-        if file.suffix in WORKBOOK_SUFFIXES:
+    with opened(source, stdin) as begun:
+        if begun.suffix in WORKBOOK_SUFFIXES:
             from attncli.reading import workbook
 
-            first, *_ = workbook.sheets_of(file.data, as_shown=True)
-            return workbook.class_table(first, file.name)
+            first, *_ = workbook.sheets_of(begun.data, as_shown=True)
+            return workbook.class_table(first, begun.name)
         from attncli.reading.csv_text import CsvText
 
-        return CsvText("".join(decoded(file.data, file.name)), file.name)
+        return CsvText("".join(decoded(begun.data, begun.name)), begun.name)
 
 
 def matrix_file(path: Path, name: str, as_arrays: bool = False) -> Document:
     """Read a CSV or NPY file of one matrix, as a document with the key X."""
-    with opened(path, name=name) as file:
-        first, *others = _documents(replace(file, as_arrays=as_arrays))
+    with opened(path, name=name) as begun:
+        first, *others = _documents(replace(begun, as_arrays=as_arrays))
     if first.error:
         raise first.error
     if others or len(first.values) != 1:
