@@ -95,13 +95,10 @@ def load_stream(
 ) -> Iterator[Problem | InputError | None]:
     """Yield the same; None where there is a pause. `forms` are those of the whole run."""
     for document in documents:
-        if document is PAUSE:
-            yield None
-            continue
         try:
             if document.error:
                 raise document.error
-            problem = _problem(document, overrides, forms)
+            problem = None if document is PAUSE else _problem(document, overrides, forms)
         except InputError as error:
             yield error
         else:

@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -289,20 +288,20 @@ def _of_text(text: TextDocument, folder: Path) -> Iterator[Document]:
 
 def _places_in_json(chunk: Chunk, start: int, end: int) -> Locate:
     """Return the places in the JSON between two offsets of a text; JSON is YAML too."""
-
-    @cache
-    def locate_and_lines() -> tuple[Locate, Sequence[str]]:
-        from attncli.reading import yaml_values
-
-        # YAML does not join the two halves of a large character, and ends lines at more characters;
-        # any others will do for the place.
-        part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", chunk.text[:end])
-        part = part if part.isascii() else re.sub("[\x85\u2028\u2029]", "-", part)
-        as_yaml = replace(chunk, text=document.blanked(part, start), original="")
-        return yaml_values.places_in(as_yaml, 0), lines_of(chunk.text)
+    found: tuple[Locate, Sequence[str]] | None = None
 
     def locate(path: KeyPath) -> Place:
-        locate_in_yaml, lines = locate_and_lines()
+        nonlocal found
+        if found is None:
+            from attncli.reading import yaml_values
+
+            # YAML does not join the two halves of a large character, and ends lines at more
+            # characters; any others will do for the place.
+            part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", chunk.text[:end])
+            part = part if part.isascii() else re.sub("[\x85\u2028\u2029]", "-", part)
+            as_yaml = replace(chunk, text=document.blanked(part, start), original="")
+            found = yaml_values.places_in(as_yaml, 0), lines_of(chunk.text)
+        locate_in_yaml, lines = found
         place = locate_in_yaml(path)
         return replace(place, text=lines[place.line - chunk.before - 1])
 
@@ -317,8 +316,7 @@ def _of_value(
         yield Document(name, folder, {"X": raw}, lambda path: locate(path[1:]), bare=True)
         return
     for number, item in enumerate(raw if are_several else [raw]):
-        start = (number,) if are_several else ()
-        in_item = below(locate, *start)
+        in_item = below(locate, number) if are_several else locate
         if isinstance(item, dict):
             open_keys: list[document.OpenKey] = []
             values = document.without_nulls(item, (), open_keys)

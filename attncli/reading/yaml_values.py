@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache, partial
 from itertools import islice, takewhile
 from typing import Any, TypeAlias
 
@@ -267,8 +266,15 @@ class _Builder:
 
 def places_in(chunk: Chunk, number: int) -> Locate:
     """Return the places in the document of an index, whose text is read again at the first use."""
-    places = cache(partial(_places, chunk, number))
-    return lambda path: _place(path, places(), chunk)
+    places: Places | None = None
+
+    def locate(path: KeyPath) -> Place:
+        nonlocal places
+        if places is None:
+            places = _places(chunk, number)
+        return _place(path, places, chunk)
+
+    return locate
 
 
 def _places(chunk: Chunk, number: int) -> Places:
