@@ -61,6 +61,11 @@ def nowhere(_: KeyPath) -> Place:
     return Place("")
 
 
+def below(locate: Locate, *start: str | int) -> Locate:
+    """Return the places of what is inside the value at a path, by paths from there."""
+    return lambda path: locate((*start, *path))
+
+
 MAX_MESSAGE = 1000
 """Maximum length of a message, in characters; a longer one quotes too much of the input."""
 
@@ -159,6 +164,17 @@ def collected(faults: list[Fault]) -> Iterator[None]:
         yield
     except InputError as error:
         faults.extend(error.faults)
+
+
+@contextmanager
+def as_damage(message: str, hint: str) -> Iterator[None]:
+    """Raise this error for what a library raises for a damaged file, which is nearly anything."""
+    try:
+        yield
+    except (InputError, MemoryError, PermissionError):
+        raise
+    except Exception:
+        raise fail(message, hint=hint) from None
 
 
 @contextmanager

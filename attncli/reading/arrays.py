@@ -11,13 +11,14 @@ from math import prod
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 from attncli.core.arithmetic.memory import of_bytes
-from attncli.core.errors import InputError, fail
+from attncli.core.errors import InputError, as_damage, fail
 from attncli.core.numbers.written import vanishes
 from attncli.core.problem.key_values import MAX_KEPT_AS_WRITTEN
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import TEXT_KEYS
 from attncli.core.text.strings import visible
 from attncli.reading.document import Raw, assign
+from attncli.reading.files import PACKED_BY
 
 if TYPE_CHECKING:
     from attncli.core.arithmetic.elements import Array
@@ -28,8 +29,6 @@ NPY = b"\x93NUMPY"
 OPTIONS_ARRAY = "options"
 """Name of the array of text that attn adds: the options, and which arrays are inputs."""
 
-DAMAGED = "the file is damaged, or no file of NumPy or safetensors"
-
 MAX_ARRAYS = 1000  # in one file
 
 MAX_HEADER = 100_000_000
@@ -37,9 +36,8 @@ MAX_HEADER = 100_000_000
 
 MAX_AXES = 32  # of an array of NumPy
 
-TENSOR_DTYPES = {
-    **{"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "BOOL": "?"},
-    **{f"{sign}{8 * size}": f"<{sign.lower()}{size}" for sign in "IU" for size in (1, 2, 4, 8)},
+TENSOR_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "BOOL": "?"} | {
+    f"{sign}{8 * size}": f"<{sign.lower()}{size}" for sign in "IU" for size in (1, 2, 4, 8)
 }
 """Data types of NumPy by their names in safetensors; of BF16 the bits, the upper half of F32."""
 
@@ -112,25 +110,17 @@ def _loaded(file: BinaryIO) -> Any:
     file.seek(0)
     start = file.read(len(NPY))
     file.seek(0)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # NumPy warns of headers that old versions wrote
-            if start == NPY:
-                return _array(file, size, "X")
-            return _arrays(file, size) if start.startswith(b"PK") else _tensors(file, size)
-    except (InputError, MemoryError):
-        raise
-    # A damaged file can make zipfile, zlib, tokenize and NumPy raise nearly anything.
-    except Exception as error:
-        if "allow_pickle" not in str(error):
-            raise fail(DAMAGED, hint="save it anew") from None
-        message = "the file holds Python objects, not numbers"
-        raise fail(message, hint="save plain arrays") from None
+    damage = "the file is damaged, or no file of NumPy or safetensors", "save it anew"
+    with as_damage(*damage), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy warns of headers that old versions wrote
+        if start == NPY:
+            return _array(file, size, "X")
+        return _arrays(file, size) if start.startswith(b"PK") else _tensors(file, size)
 
 
 def _arrays(file: BinaryIO, size: int) -> dict[str, Any]:
     """Return the arrays of a zip file of `size` bytes, unless it is a zip bomb."""
-    from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+    from zipfile import ZipFile, ZipInfo
 
     with ZipFile(file) as archive:
         members = archive.infolist()
@@ -140,20 +130,19 @@ def _arrays(file: BinaryIO, size: int) -> dict[str, Any]:
         if unpacked > max(SMALL_FILE, MAX_UNPACKED * size):
             message = f"the file of {of_bytes(size)} unpacks to {of_bytes(unpacked)}"
             raise fail(message, hint="save it with numpy.savez, which does not compress")
-        # NumPy writes no other compression, and zipfile bounds what it unpacks at once in these.
-        if any(member.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for member in members):
-            raise fail(DAMAGED, hint="save it anew")
+        if any(member.compress_type not in PACKED_BY for member in members):
+            raise ValueError
 
-        def read_member(member: ZipInfo) -> Any:
+        def read_member(key: str, member: ZipInfo) -> Any:
             with archive.open(member) as inside:
-                return _array(inside, member.file_size, member.filename.removesuffix(".npy"))
+                return _array(inside, member.file_size, key)
 
         if unpacked <= SMALL_FILE:
-            return dict(zip(keys, map(read_member, members), strict=True))
+            return dict(zip(keys, map(read_member, keys, members), strict=True))
         from concurrent.futures import ThreadPoolExecutor  # few files need it
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return dict(zip(keys, pool.map(read_member, members), strict=True))
+            return dict(zip(keys, pool.map(read_member, keys, members), strict=True))
 
 
 def _refuse_names(keys: list[str]) -> None:
@@ -173,7 +162,7 @@ def _tensors(file: BinaryIO, size: int) -> dict[str, Any]:
     length = int.from_bytes(file.read(8), "little")
     first = 8 + length
     if length > MAX_HEADER or first > size:
-        raise fail(DAMAGED, hint="save it anew")
+        raise ValueError
     header = json.loads(file.read(length), object_pairs_hook=list)
     about = [(key, dict(pairs)) for key, pairs in header if key != "__metadata__"]
     _refuse_names([key for key, _ in about])
@@ -186,7 +175,7 @@ def _tensors(file: BinaryIO, size: int) -> dict[str, Any]:
             message = f"{visible(key)} holds numbers of the type {visible(kind)}"
             raise fail(message, hint=f"save it as one of {', '.join(TENSOR_DTYPES)}")
         if len(shape) > MAX_AXES or any(type(n) is not int or n < 0 for n in (*shape, start, end)):
-            raise fail(DAMAGED, hint="save it anew")
+            raise ValueError
         dtype = np.dtype(TENSOR_DTYPES[kind])
         left -= end - start
         if end - start != prod(shape) * dtype.itemsize or end > size - first or left < 0:
@@ -212,9 +201,11 @@ def _array(file: IO[bytes], size: int, key: str) -> Any:
     shape, _, dtype = read(file)
     count = prod(shape)
     if any(length < 0 for length in shape):
-        raise fail(DAMAGED, hint="save it anew")
+        raise ValueError
+    if dtype.hasobject:
+        raise fail("the file holds Python objects, not numbers", hint="save plain arrays")
     # Texts without a character take no bytes in the file, but some in memory.
-    if not dtype.hasobject and count * max(dtype.itemsize, 1) > size:
+    if count * max(dtype.itemsize, 1) > size:
         raise _claimed(key, count)
     file.seek(0)
     array = npy.read_array(file, allow_pickle=False)
@@ -223,7 +214,7 @@ def _array(file: IO[bytes], size: int, key: str) -> Any:
 
         codes = np.frombuffer(array.tobytes(), f"{array.dtype.byteorder}u4")
         if (codes > sys.maxunicode).any():
-            raise fail(DAMAGED, hint="save it anew")
+            raise ValueError
     return array
 
 

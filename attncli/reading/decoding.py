@@ -6,6 +6,7 @@ import codecs
 import re
 import warnings
 from collections.abc import Iterator
+from itertools import chain
 
 from attncli.core.errors import fail
 from attncli.core.text.strings import visible
@@ -28,12 +29,11 @@ def decoded(data: Iterator[bytes], name: str) -> Iterator[str]:
     wide = encoding != "utf-8-sig"
     if b"\0\0" in block and not wide:
         raise fail("this is neither text nor any other form of file that is read", hint=AS_TEXT)
-    decoder: codecs.IncrementalDecoder
-    decoder = codecs.getincrementaldecoder(encoding)()
+    decoder: codecs.IncrementalDecoder = codecs.getincrementaldecoder(encoding)()
     line, is_ascii = 1, not block.startswith(codecs.BOM_UTF8)
-    while True:
+    for some in chain([block], data, [b""]):
         try:
-            text = decoder.decode(block, final=not block)
+            text = decoder.decode(some, final=not some)
         except UnicodeDecodeError as error:
             if wide:
                 raise fail("the file is broken UTF-16", hint="save it as UTF-8") from None
@@ -45,9 +45,6 @@ def decoded(data: Iterator[bytes], name: str) -> Iterator[str]:
             decoder = codecs.getincrementaldecoder("cp1252")()
         line, is_ascii = line + text.count("\n"), is_ascii and text.isascii()
         yield text if text.isascii() else text.translate(UNSEEN)
-        if not block:
-            return
-        block = next(data, b"")
 
 
 def encoding_of(start: bytes) -> str:
@@ -69,11 +66,10 @@ def _of_windows(error: UnicodeDecodeError, name: str) -> str:
         return ""
     if not data[:at].isascii() or re.search(r"[\1-\b\x0e-\x1f]", text):
         return ""  # there is UTF-8 before it, or it is no text
-    before, after = (
-        re.split(r"\s", part) for part in (text[max(at - 20, 0) : at], text[at : at + 20])
-    )
+    before, after = text[max(at - 20, 0) : at], text[at : at + 20]
+    word = re.split(r"\s", before)[-1] + re.split(r"\s", after)[0]
     said = f"{visible(name)} is not in UTF-8; it is read as Windows-1252"
-    hint = f"save it as UTF-8 if {visible(before[-1] + after[0])} is wrong"
+    hint = f"save it as UTF-8 if {visible(word)} is wrong"
     warnings.warn(f"{said}; {hint}", UnicodeWarning, stacklevel=2)
     return text
 

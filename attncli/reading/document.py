@@ -59,6 +59,8 @@ DECIMAL_PAIRS = regex(r"(?<=[\[ ])[-+]?\d+,\d+, |, +[-+]?\d+,\d+\s*[\],]")
 MAX_LEVELS = 64
 """Maximum depth of nested values, which bounds the stack. Chosen."""
 
+TOO_DEEP = f"more than {MAX_LEVELS} brackets or levels inside each other", "leave some of them out"
+
 MAX_KEYS = 10_000
 """Maximum number of keys of a mapping, such as the cells that are answered. Chosen."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import cached_property
+from itertools import accumulate
 from typing import TypeAlias
 
 from attncli.core.errors import Place
@@ -18,29 +19,24 @@ Pieces: TypeAlias = list[tuple[str, int]]
 
 
 class Extract:
-    """A text of pieces of a file, which is read as if it were a file of its own."""
+    """A text of pieces of a file, which is read as if it were a file of its own.
+
+    All pieces are added before it is read.
+    """
 
     def __init__(self, name: str, written: str) -> None:
-        self.name, self.written, self.length = name, written, 0
-        self._pieces: list[str] = []
-        self._starts: list[int] = []  # of the pieces in the text
-        self._origins: list[int] = []  # of the pieces in what is written in the file
-
-    def add(self, piece: str, origin: int) -> None:
-        self._pieces.append(piece.translate(LINE_ENDS))
-        self._starts.append(self.length)
-        self._origins.append(origin)
-        self.length += len(piece)
+        self.name, self.written = name, written
+        self.pieces: Pieces = []
 
     @cached_property
     def text(self) -> str:
-        return "".join(self._pieces)
+        return "".join(piece for piece, _ in self.pieces).translate(LINE_ENDS)
 
     def in_file(self, place: Place) -> Place:
         """Return the place in the file of one in the text."""
         at = self._lines[place.line - 1] + max(place.column - 1, 0)
         piece = bisect_right(self._starts, at) - 1
-        return self.place_at(self._origins[piece] + at - self._starts[piece])
+        return self.place_at(self.pieces[piece][1] + at - self._starts[piece])
 
     def place_at(self, origin: int) -> Place:
         """Return the place of an offset in the file."""
@@ -48,6 +44,11 @@ class Extract:
         start = self._file_lines[line - 1]
         end = [*self._file_lines[line : line + 1], None][0]
         return Place(self.name, line, origin - start + 1, lines_of(self.written[start:end])[0])
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """The offsets of the pieces in the text."""
+        return [0, *accumulate(len(piece) for piece, _ in self.pieces[:-1])]
 
     @cached_property
     def _lines(self) -> list[int]:

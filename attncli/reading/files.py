@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from attncli.core.arithmetic.memory import of_bytes
-from attncli.core.errors import InputError, Place, fail, located, reason_of
+from attncli.core.errors import InputError, Place, as_damage, fail, located, reason_of
 from attncli.core.records import Record
 from attncli.core.text.strings import near_words, regex, visible
 
@@ -240,13 +240,9 @@ class _Zip:
 
 @contextmanager
 def _errors_at(path: str) -> Iterator[None]:
-    with located(lambda _: Place(path)):
-        try:
-            yield
-        except (InputError, MemoryError, PermissionError):
-            raise
-        except Exception:  # damaged files make `zipfile` and `zlib` raise nearly anything
-            raise fail("the zip file is damaged", hint="zip the folder anew, or give it") from None
+    damage = "the zip file is damaged", "zip the folder anew, or give it"
+    with located(lambda _: Place(path)), as_damage(*damage):
+        yield
 
 
 @lru_cache(KEPT)

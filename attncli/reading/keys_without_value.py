@@ -30,10 +30,9 @@ def faults_of(document: Document) -> list[Fault]:
     faults = []
     for key in document.open_keys:
         is_answer = len(key.path) > 1 and key.path[0] == "answers"
-        is_allowed = is_answer or key.is_null
-        if is_answer and str(key.path[-1]) in course_names:
-            continue
-        if not is_allowed or not (is_result or _is_known(key.path)):
+        is_of_course = is_answer and str(key.path[-1]) in course_names
+        may_be_open = (is_answer or key.is_null) and (is_result or _is_known(key.path))
+        if not is_of_course and not may_be_open:
             faults.append(_fault(key))
     return faults
 

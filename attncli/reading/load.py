@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from attncli.core import errors
-from attncli.core.errors import Fault, InputError, Place, fail, located, refuse
+from attncli.core.errors import Fault, InputError, Place, below, fail, located, refuse
 from attncli.core.numbers.forms import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
 from attncli.core.numbers.matrices import as_block, grid_in
 from attncli.core.problem.alike import Forms
@@ -102,13 +101,10 @@ def load_stream(
 ) -> Iterator[Problem | InputError | None]:
     """Yield the same; None where there is a pause. `forms` are those of the whole run."""
     for document in documents:
-        if document is PAUSE:
-            yield None
-            continue
         try:
             if document.error:
                 raise document.error
-            problem = _problem(document, overrides, forms)
+            problem = None if document is PAUSE else _problem(document, overrides, forms)
         except InputError as error:
             yield error
         else:
@@ -142,7 +138,7 @@ def _problem(
     with located(source.locate):
         source.read_keys()
         for key, value in options.items():
-            source.origins[key] = flag_place(flags[key])
+            source.places[key] = flag_place(flags[key])
             if "." in key:
                 assign(source.values, key, value)
             else:
@@ -151,7 +147,7 @@ def _problem(
         for word, name in overrides.matrices.items():
             key = key_of(word)
             key = key if source.layers() else key.removeprefix("layers.1.")
-            source.origins[key] = flag_place(f"-m {key}={name}")
+            source.places[key] = flag_place(f"-m {key}={name}")
             if any(key in layer for layer in source.layers()):
                 hint = f"write -m layers.1.{key}={visible(name)}"
                 raise fail(f"the layers have a {key} of their own", key, hint=hint)
@@ -179,9 +175,8 @@ class ProblemSource:
     def __init__(self, document: Document) -> None:
         self.document = document
         self.values = dict(document.values)
-        self.paths: dict[str, errors.KeyPath] = {}  # of keys under other names in the document
         self.rows: dict[str, list[errors.KeyPath]] = {}  # of matrices, each written by itself
-        self.origins: dict[str, errors.Locate] = {}  # of flags and other files
+        self.places: dict[str, errors.Locate] = {}  # of flags, other files, keys under other names
         self.labels: dict[str, list[str]] = {}  # beside matrices, by the key whose value they are
 
     def locate(self, path: errors.KeyPath) -> Place:
@@ -191,10 +186,9 @@ class ProblemSource:
             path = (*rows[int(row) % len(rows)], *rest)
         words = [part for part in path if isinstance(part, str)]
         for count in range(len(words), 0, -1):
-            if origin := self.origins.get(".".join(words[:count])):
-                return origin(path[count:])
-        in_document = self.paths.get(words[0], path[:1]) if words else path[:1]
-        return self.document.locate((*in_document, *path[1:]))
+            if place := self.places.get(".".join(words[:count])):
+                return place(path[count:])
+        return self.document.locate(path)
 
     def read_keys(self) -> None:
         """Give each key its name; of results, take the keys of the problem they came from."""
@@ -211,12 +205,13 @@ class ProblemSource:
         named = with_keys(self.values)
         for key, word in zip(named, self.values, strict=True):
             if key != word:
-                self.paths[key] = self.paths.get(word, (word,))
+                self.places[key] = self.places.get(word, below(self.document.locate, word))
         if "layers" in named:
             from attncli.core.problem.layers import with_only_layer  # most problems have none
 
             named, only = with_only_layer(named)
-            self.paths |= {key: (*only.start, key) for key in only.names}
+            at = self.document.locate
+            self.places |= {key: below(at, *only.start, key) for key in only.names}
         self.values = named
         for key, labels in self.document.labels.items():
             self._take_labels(key_of(key), labels)
@@ -231,7 +226,7 @@ class ProblemSource:
             return
         if all(row_name(word) or word in ("q", "k", "v") for word in words):
             for row, (word, vector) in enumerate(zip(words, self.values.pop("X"), strict=True)):
-                self.paths[word] = ("X", row)
+                self.places[word] = below(self.document.locate, "X", row)
                 if word in self.values:
                     message = f"{word} is written twice"
                     raise error_at(self.locate((word,)), message, "keep one of them")
@@ -258,7 +253,7 @@ class ProblemSource:
             for key, value in inner.items() if isinstance(inner, dict) else ():
                 assign(values, key, value)
                 head = key.split(".")[0]
-                self.paths[head] = (part, head)
+                self.places[head] = below(self.document.locate, part, head)
         may_hold = {"embedding", *(key for key in KEYS if isinstance(KEYS[key].form, ArrayForm))}
         if may_hold.isdisjoint(values):
             message = "this holds results, but not the problem that they came from"
@@ -295,24 +290,25 @@ class ProblemSource:
         return text
 
     def fetch_files(self, folder: Folder) -> None:
-        for key, value in list(self.values.items()):
-            if key in WITH_PARTS and isinstance(value, dict | list):
-                rows = value if isinstance(value, list) else [value]
-                for part, inner in chain(*(row.items() for row in rows if isinstance(row, dict))):
-                    if names_file(inner):
-                        self.set_matrix(f"{key}.{part}", inner, folder)
-            elif key == "layers":
+        named: list[tuple[str, Raw]] = []
+        for key, value in self.values.items():
+            if key == "layers":
                 for number, row in enumerate(self.layers(), 1):
-                    for part, inner in [*row.items()]:
-                        if names_file(inner):
-                            self.set_matrix(f"layers.{number}.{part}", inner, folder)
-            elif names_file(value) and key in KEYS and KEYS[key].form.names_file:
+                    named += ((f"layers.{number}.{part}", inner) for part, inner in row.items())
+            elif key in WITH_PARTS and isinstance(value, dict | list):
+                for row in value if isinstance(value, list) else [value]:
+                    inside = row.items() if isinstance(row, dict) else ()
+                    named += ((f"{key}.{part}", inner) for part, inner in inside)
+            elif key in KEYS and KEYS[key].form.names_file:
+                named.append((key, value))
+        for key, value in named:
+            if names_file(value):
                 self.set_matrix(key, value, folder)
 
     def set_matrix(self, key: str, name: str, folder: Folder | None) -> None:
         document = matrix_of(key, name, folder, as_array=True)
         assign(self.values, key, document.values["X"])
-        self.origins[key] = lambda rest: document.locate(("X", *rest))
+        self.places[key] = below(document.locate, "X")
         self._take_labels(key, document.labels.get("X", (None, None)))
 
 

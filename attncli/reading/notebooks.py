@@ -16,7 +16,7 @@ from attncli.reading.document import error_at
 from attncli.reading.extracts import Extract, Pieces
 
 TOKEN = regex(r'"(?P<inside>(?:[^"\\]|\\.)*+)"(?P<colon>\s*+:)?|(?P<opening>[\[{])|[\]}]')
-ESCAPE = regex(r"\\(?:u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|u\w{4}|.)")
+ESCAPE = regex(r"(\\(?:u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|u\w{4}|.))")
 """A character of JSON that is written as others; one of 32 bits is written as two halves."""
 
 OUTPUT_TEXTS = ("cells/outputs/text", "cells/outputs/data/text/plain")
@@ -48,8 +48,7 @@ def extract_of(written: str, name: str) -> Extract:
         elif keys == "cells/outputs":
             outputs.append([])
         elif keys == "cells":
-            for piece in _with_heading(source, outputs):
-                result.add(*piece)
+            result.pieces += _with_heading(source, outputs)
             source, outputs = [], [[]]
     if not result.text.strip():
         raise fail("the notebook has no text in its cells", hint=HINT)
@@ -86,13 +85,12 @@ def _strings_and_ends(written: str) -> Iterator[tuple[str, re.Match[str] | None]
 
 def _unescaped(string: re.Match[str]) -> Pieces:
     """Return a string of JSON in pieces, each as long as in the file or one character."""
-    pieces, start, text, origin = Pieces(), 0, string["inside"], string.start("inside")
-    for escape in ESCAPE.finditer(text):
-        pieces.append((text[start : escape.start()], origin + start))
-        pieces.append((_character(escape[0]), origin + escape.start()))
-        start = escape.end()
-    pieces.append((text[start:], origin + start))
-    return [piece for piece in pieces if piece[0]]
+    pieces, at = Pieces(), string.start("inside")
+    for number, part in enumerate(ESCAPE.split(string["inside"])):
+        if part:
+            pieces.append((_character(part) if number % 2 else part, at))
+        at += len(part)
+    return pieces
 
 
 @lru_cache

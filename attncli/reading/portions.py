@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
-from itertools import chain, tee
+from itertools import tee
 from pathlib import Path
 from select import select
 from typing import BinaryIO, NamedTuple
 
-from attncli.core.errors import InputError, Place, located
+from attncli.core.errors import InputError
 from attncli.core.text.strings import regex
 from attncli.reading import read, yaml_documents
 from attncli.reading.decoding import decoded
 from attncli.reading.document import Chunk, Document, Options, line_ends
-from attncli.reading.files import open_file
 
 LIST_CHARACTERS = 2**18
 """Number of characters that are sent together: of most problems, a few hundred. Chosen."""
@@ -67,14 +65,11 @@ def lists_of(sources: Iterable[str], stdin: BinaryIO | None) -> Iterator[list[Po
         for part in _parts(source, stdin):
             if part != "":
                 some.append(Portion(source, part, lines, number, before))
-                count = 1
-                if not isinstance(part, str):
-                    size += FILE_CHARACTERS
-                else:
-                    size += len(part) + PART_CHARACTERS
-                    lines += line_ends(part)
-                    if LIST.match(part):
-                        count = sum(1 for _ in yaml_documents.documents(Chunk("", part), Path()))
+                text = part if isinstance(part, str) else ""
+                size += len(text) + PART_CHARACTERS if text else FILE_CHARACTERS
+                lines += line_ends(text)
+                found = yaml_documents.documents(Chunk("", text), Path())
+                count = sum(1 for _ in found) if LIST.match(text) else 1
                 number, before = number + count, before + count
             if some and (part == "" or size >= LIST_CHARACTERS):
                 yield some
@@ -90,24 +85,16 @@ def _parts(source: str, stdin: BinaryIO | None) -> Iterator[str | bytes | InputE
 
     Where the next one may take a while there is an empty one.
     """
-    is_stdin = source == "-"
-    path = Path(source)
-    suffix = path.suffix.lower()
-    place = Place(read.STDIN if is_stdin else source)
     try:
-        with (
-            located(lambda _: place),
-            nullcontext(read.opened_stdin(stdin)) if is_stdin else open_file(path) as file,
-        ):
-            start, rest = read.begun(file, suffix)
-            data, copy = tee(chain([start], rest))
-            texts = decoded(data, place.file) if read.is_plain_text(start, suffix) else iter(())
-            parts, is_cut = read.cut_text(texts, suffix)
+        with read.opened(source, stdin) as begun:
+            data, copy = tee(begun.data)
+            texts = decoded(data, begun.name) if read.is_plain_text(begun) else iter(())
+            parts, is_cut = read.cut_text(texts, begun.suffix)
             if is_cut:
                 del copy  # which would keep what was read
-                yield from (part for part in parts if part or not _is_ready(file))
+                yield from (part for part in parts if part or not _is_ready(begun.file))
             else:
-                yield b"".join(copy) if is_stdin else None
+                yield b"".join(copy) if source == "-" else None
     except InputError as error:
         yield error
 

@@ -7,9 +7,10 @@ import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 from attncli.core.errors import KeyPath, Place, fail, located
 from attncli.core.records import EMPTY, Record, replace
@@ -24,7 +25,9 @@ from attncli.reading.document import (
     FileName,
     KnownClass,
     Options,
+    blanked,
     error_at,
+    line_ends,
 )
 from attncli.reading.files import BYTES_AT_ONCE, blocks, open_file
 from attncli.reading.programs import (
@@ -64,31 +67,20 @@ MARKS = b"<!-- answer: ", rb"\attnanswer{"
 """Marks of answers in the bytes of a worksheet."""
 
 
-class _Bytes(NamedTuple):
-    """The bytes of a file: the first of them, and all as they come."""
-
-    file: BinaryIO
-    start: bytes
-    all: Iterator[bytes]
-
-
-class _Reading(Record):
-    """A file, and how it is read; the four attributes after `suffix` are parameters of `read`."""
+class Source(Record):
+    """An open file, and how it is read; the four attributes after `data` are those of `read`."""
 
     name: str
     folder: Path
-    suffix: str = ""
+    suffix: str
+    file: BinaryIO
+    start: bytes  # the first bytes
+    data: Iterator[bytes]  # all bytes as they come
     options: Options = EMPTY
     of_class: KnownClass | None = None
     as_arrays: bool = False
     pauses: bool = False
     extract: Extract | None = None  # the text that is read in place of the file
-
-
-Sign: TypeAlias = Callable[[bytes, str], bool]
-"""Returns whether a file is of a form, by its first bytes and its suffix."""
-
-Reader: TypeAlias = Callable[[_Bytes, _Reading], Iterator[Document]]
 
 
 def read(
@@ -106,51 +98,37 @@ def read(
     large CSV table is an array, without its written digits; with `pauses`, there is a `PAUSE`
     wherever the next document may not be there yet.
     """
-    name, about = os.fspath(source), (options, of_class, as_arrays, pauses)
-    if name == "-":
-        yield from _documents(opened_stdin(stdin), _Reading(STDIN, Path(), "", *about))
-        return
-    path = Path(name)
-    yield from _of_file(path, _Reading(name, path.parent, path.suffix.lower(), *about))
+    with opened(source, stdin) as begun:
+        how = replace(begun, options=options, of_class=of_class, as_arrays=as_arrays, pauses=pauses)
+        yield from _documents(how)
 
 
 def read_bytes(
     data: bytes, name: str, folder: Path, suffix: str = "", options: Options = EMPTY
 ) -> Iterator[Document]:
     """Yield every document of a file's bytes; the contents tell the form of an unknown suffix."""
-    return _documents(io.BytesIO(data), _Reading(name, folder, suffix, options))
-
-
-def read_text(source: FileName, stdin: BinaryIO | None = None) -> str:
-    name = os.fspath(source)
-    if name == "-":
-        file = opened_stdin(stdin)
-        with located(lambda _: Place(STDIN)):
-            return "".join(decoded(blocks(file), STDIN))
-    path = Path(name)
-    with located(lambda _: Place(name)), open_file(path) as file:
-        start, data = begun(file, path.suffix.lower())
-        return "".join(decoded(chain([start], data), name))
+    with located(lambda _: Place(name)):
+        begun = _begun(io.BytesIO(data), name, folder, suffix)
+        yield from _documents(replace(begun, options=options))
 
 
 def read_table(source: FileName, stdin: BinaryIO | None = None) -> Table:
     """Return the rows of a CSV file, or of the first sheet of a workbook."""
-    from attncli.reading.csv_text import CsvText
+    with opened(source, stdin) as begun:
+        if begun.suffix in WORKBOOK_SUFFIXES:
+            from attncli.reading import workbook
 
-    path = Path(source)
-    if path.suffix.lower() not in WORKBOOK_SUFFIXES:
-        return CsvText(read_text(source, stdin), STDIN if source == "-" else os.fspath(source))
-    with located(lambda _: Place(os.fspath(source))), open_file(path) as file:
-        from attncli.reading import workbook
+            first, *_ = workbook.sheets_of(begun.data, as_shown=True)
+            return workbook.class_table(first, begun.name)
+        from attncli.reading.csv_text import CsvText
 
-        first, *_ = workbook.sheets_of(blocks(file), as_shown=True)
-        return workbook.class_table(first, os.fspath(source))
+        return CsvText("".join(decoded(begun.data, begun.name)), begun.name)
 
 
 def matrix_file(path: Path, name: str, as_arrays: bool = False) -> Document:
     """Read a CSV or NPY file of one matrix, as a document with the key X."""
-    reading = _Reading(name, path.parent, path.suffix.lower(), as_arrays=as_arrays)
-    first, *others = _of_file(path, reading)
+    with opened(path, name=name) as begun:
+        first, *others = _documents(replace(begun, as_arrays=as_arrays))
     if first.error:
         raise first.error
     if others or len(first.values) != 1:
@@ -159,62 +137,70 @@ def matrix_file(path: Path, name: str, as_arrays: bool = False) -> Document:
     return first.renamed(key, "X")
 
 
-def opened_stdin(stdin: BinaryIO | None) -> BinaryIO:
-    if stdin is None:
+@contextmanager
+def opened(source: FileName, stdin: BinaryIO | None = None, name: str = "") -> Iterator[Source]:
+    """Open a file, whose errors say its `name`, or standard input for "-"."""
+    is_stdin = not name and os.fspath(source) == "-"
+    if is_stdin and stdin is None:
         raise fail("standard input is closed", hint="name a file")
-    return stdin
+    name = STDIN if is_stdin else name or os.fspath(source)
+    path = Path(source)
+    with (
+        located(lambda _: Place(name)),
+        nullcontext(stdin) if is_stdin and stdin else open_file(path) as file,
+    ):
+        yield _begun(file, name, path.parent, path.suffix.lower())
 
 
-def begun(file: BinaryIO, suffix: str) -> tuple[bytes, Iterator[bytes]]:
-    """Return the first bytes of a file and the rest; refuse a file of another program."""
+def _begun(file: BinaryIO, name: str, folder: Path, suffix: str) -> Source:
+    """Return a file of which the first bytes are read; refuse one of another program."""
     data = blocks(file)
     start = next(data, b"")
     if error := unsupported(start, suffix):
         raise error
-    return start, data
+    return Source(name, folder, suffix, file, start, chain([start], data))
 
 
-def _of_file(path: Path, reading: _Reading) -> Iterator[Document]:
-    with located(lambda _: Place(reading.name)), open_file(path) as file:
-        yield from _documents(file, reading)
+def _documents(source: Source) -> Iterator[Document]:
+    is_empty = True
+    for one in _reader_of(source)(source):
+        is_empty = is_empty and one is PAUSE
+        yield one
+    if is_empty and source.of_class is None:
+        raise fail("the file is empty", hint="write matrices into it, such as X: [[1, 0], [0, 1]]")
+    if is_empty:
+        yield Document(source.name, source.folder, {}, lambda _: Place(source.name))
 
 
-def _documents(file: BinaryIO, reading: _Reading) -> Iterator[Document]:
-    with located(lambda _: Place(reading.name)):
-        start, rest = begun(file, reading.suffix)
-        read_form = reader_of(start, reading.suffix)
-        yield from read_form(_Bytes(file, start, chain([start], rest)), reading)
+def _of_plain_text(source: Source) -> Iterator[Document]:
+    return _of_text(decoded(source.data, source.name), source)
 
 
-def _of_plain_text(data: _Bytes, reading: _Reading) -> Iterator[Document]:
-    return _of_text(decoded(data.all, reading.name), data.start, reading)
-
-
-def _of_text_inside(data: _Bytes, reading: _Reading) -> Iterator[Document]:
+def _of_text_inside(source: Source) -> Iterator[Document]:
     """Yield the documents of the text of a notebook or page, read as a file without a suffix."""
-    if is_notebook(data.start, reading.suffix):
+    if is_notebook(source.start, source.suffix):
         from attncli.reading.notebooks import extract_of
     else:
         from attncli.reading.web_pages import extract_of
-    text = whole(decoded(data.all, reading.name))
+    text = whole(decoded(source.data, source.name))
     if len(text) > MAX_CHARACTERS_AROUND:
         message = f"a notebook or page of more than {MAX_CHARACTERS_AROUND:,} characters"
         raise fail(message, hint="write its matrices into a text, or save them as NPZ")
-    extract = extract_of(text, reading.name)
+    extract = extract_of(text, source.name)
     start = extract.text[:BYTES_AT_ONCE].encode()
-    return _of_text(iter([extract.text]), start, replace(reading, suffix="", extract=extract))
+    return _of_text(iter([extract.text]), replace(source, suffix="", start=start, extract=extract))
 
 
 def _of_student(student: str, one: Document) -> Document:
     return replace(one, values={"student": student, **one.values}) if student else one
 
 
-def _of_workbook(data: _Bytes, reading: _Reading) -> Iterator[Document]:
+def _of_workbook(source: Source) -> Iterator[Document]:
     from attncli.reading import sheets, workbook
     from attncli.reading.worksheets import name_above
 
-    name, folder, known = reading.name, reading.folder, reading.of_class
-    every = workbook.sheets_of(data.all, as_shown=known is not None)
+    name, folder, known = source.name, source.folder, source.of_class
+    every = workbook.sheets_of(source.data, as_shown=known is not None)
     if known is not None:
         from attncli.reading import class_table
 
@@ -223,7 +209,7 @@ def _of_workbook(data: _Bytes, reading: _Reading) -> Iterator[Document]:
         if rows:
             yield from rows
             return
-    tables = sheets.documents_of(every, name, reading.options, known)
+    tables = sheets.documents_of(every, name, source.options, known)
     for table in tables:
         first, *_ = [*table.remarks.items(), ("", "")]
         key = next(iter(table.values.get("steps", table.values)), "")
@@ -233,74 +219,70 @@ def _of_workbook(data: _Bytes, reading: _Reading) -> Iterator[Document]:
         yield _of_student(student, table.document(folder, known is not None))
     if not tables and known is None:
         raise fail("the workbook holds no matrix under a name", hint="write X above its numbers")
-    if not tables:
-        yield Document(name, folder, {}, lambda _: Place(name))
 
 
-def _of_text(texts: Iterator[str], start: bytes, reading: _Reading) -> Iterator[Document]:
-    """Yield the documents of a text, whose file begins with the bytes `start`."""
+def _of_text(texts: Iterator[str], source: Source) -> Iterator[Document]:
     student = ""
-    if reading.of_class is not None:
+    if source.of_class is not None:
         above = next(texts)
         if line := LINE_ABOVE.match(above):
             from attncli.reading.worksheets import is_title_above, name_above
 
             student = name_above(line)
             if student or is_title_above(line):
-                above = re.sub(r"[^\r\n]", " ", line[0]) + above[line.end() :]
+                above = blanked(above, line.end())
         texts = chain([above], texts)
-    is_empty = True
-    for one in _told_apart(texts, start, reading):
-        is_empty = is_empty and one is PAUSE
+    for one in _told_apart(texts, source):
         yield _of_student(student, one)
-    if is_empty and reading.of_class is None:
-        raise fail("the file is empty", hint="write matrices into it, such as X: [[1, 0], [0, 1]]")
-    if is_empty:
-        yield Document(reading.name, reading.folder, {}, lambda _: Place(reading.name))
 
 
-def _told_apart(texts: Iterator[str], start: bytes, reading: _Reading) -> Iterator[Document]:
+def _told_apart(texts: Iterator[str], source: Source) -> Iterator[Document]:
     """Yield the documents of a text, which is a worksheet, CSV, YAML or JSON, or answers in prose.
 
     The name of a student or a title above it is no part of it.
     """
-    name, folder, suffix = reading.name, reading.folder, reading.suffix
-    are_answers = reading.of_class is not None
-    if are_answers and (suffix in WORKSHEET_SUFFIXES or any(mark in start for mark in MARKS)):
+    name, folder, suffix = source.name, source.folder, source.suffix
+    are_answers = source.of_class is not None
+    is_worksheet = suffix in WORKSHEET_SUFFIXES or any(mark in source.start for mark in MARKS)
+    if are_answers and is_worksheet:
         from attncli.reading import worksheets
 
         yield from worksheets.submissions_in(whole(texts), name, folder, suffix)
         return
-    if reading.extract:
-        chunk = Chunk(name, whole(texts), extract=reading.extract)
-        yield from yaml_documents.documents(chunk, folder, are_answers)
-        return
-    parts, is_yaml = cut_text(texts, suffix)
+    parts, is_yaml = (texts, True) if source.extract else cut_text(texts, suffix)
     if not is_yaml:
-        yield from _of_csv(whole(parts), reading)
+        yield from _of_csv(whole(parts), source)
         return
-    for part in yaml_documents.chunks(parts, name):
-        if part.text:
-            yield from yaml_documents.documents(part, folder, are_answers)
-        elif reading.pauses:
+    lines = 0
+    for part in parts:
+        if part:
+            chunk = Chunk(name, part, lines, extract=source.extract)
+            yield from yaml_documents.documents(chunk, folder, are_answers)
+            lines += line_ends(part)
+        elif source.pauses:
             yield PAUSE
 
 
-def _of_arrays(data: _Bytes, reading: _Reading) -> Iterator[Document]:
+def _of_arrays(source: Source) -> Iterator[Document]:
     from attncli.reading import arrays
 
-    if reading.name == STDIN or not data.file.seekable():
-        values = arrays.read(io.BytesIO(b"".join(data.all)))
+    if source.name == STDIN or not source.file.seekable():
+        values = arrays.read(io.BytesIO(b"".join(source.data)))
     else:
-        values = arrays.read(data.file)
-        data.file.seek(0, os.SEEK_END)
-        deque(data.all, maxlen=0)  # raises an error for a file that was changed
+        values = arrays.read(source.file)
+        source.file.seek(0, os.SEEK_END)
+        deque(source.data, maxlen=0)  # raises an error for a file that was changed
     if any(re.fullmatch(r"arr_\d+", key) for key in values):  # np.savez(file, X, W_q) calls them so
-        names = "X=…, W_q=…" if reading.of_class is None else "weights=…, output=…"
+        names = "X=…, W_q=…" if source.of_class is None else "weights=…, output=…"
         raise fail("the arrays have no names", hint=f"save them by np.savez(file, {names})")
-    place, bare = Place(reading.name), data.start.startswith(arrays.NPY)
-    yield Document(reading.name, reading.folder, values, lambda _: place, bare=bare)
+    place, bare = Place(source.name), source.start.startswith(arrays.NPY)
+    yield Document(source.name, source.folder, values, lambda _: place, bare=bare)
 
+
+Sign: TypeAlias = Callable[[bytes, str], bool]
+"""Returns whether a file is of a form, by its first bytes and its suffix."""
+
+Reader: TypeAlias = Callable[[Source], Iterator[Document]]
 
 READERS: Sequence[tuple[Sign, Reader]] = (
     (is_workbook, _of_workbook),
@@ -313,12 +295,12 @@ READERS: Sequence[tuple[Sign, Reader]] = (
 decides. Texts are then told apart in `_told_apart`."""
 
 
-def reader_of(start: bytes, suffix: str) -> Reader:
-    return next(reader for has_sign, reader in READERS if has_sign(start, suffix))
+def _reader_of(source: Source) -> Reader:
+    return next(reader for has_sign, reader in READERS if has_sign(source.start, source.suffix))
 
 
-def is_plain_text(start: bytes, suffix: str) -> bool:
-    return reader_of(start, suffix) is _of_plain_text
+def is_plain_text(source: Source) -> bool:
+    return _reader_of(source) is _of_plain_text
 
 
 def cut_text(texts: Iterator[str], suffix: str) -> tuple[Iterator[str], bool]:
@@ -343,39 +325,39 @@ def cut_text(texts: Iterator[str], suffix: str) -> tuple[Iterator[str], bool]:
     return chain(filter(None, [above, second]), parts), is_yaml
 
 
-def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:
+def _of_csv(text: str, source: Source) -> Iterator[Document]:
     """Yield the documents of CSV, which only its whole text can tell."""
     if not text.strip():
         return
-    name, folder = reading.name, reading.folder
-    if reading.of_class is not None:
+    name, folder = source.name, source.folder
+    if source.of_class is not None:
         from attncli.reading import class_table
         from attncli.reading.csv_text import CsvText
 
-        submissions = class_table.submissions_in(CsvText(text, name), folder, reading.of_class)
+        submissions = class_table.submissions_in(CsvText(text, name), folder, source.of_class)
         if (first := next(submissions, None)) is not None:
             yield first
             yield from submissions
             return
-    if reading.as_arrays:
+    if source.as_arrays:
         from attncli.reading.arrays import table_of
 
         if (array := table_of(text)) is not None:
 
             def locate(path: KeyPath) -> Place:
-                (document,) = _of_blocks(text, reading)
+                (document,) = _of_blocks(text, source)
                 return document.locate(path)
 
             yield Document(name, folder, {"X": array}, locate, bare=True)
             return
-    yield from _of_blocks(text, reading)
+    yield from _of_blocks(text, source)
 
 
-def _of_blocks(text: str, reading: _Reading) -> Iterator[Document]:
+def _of_blocks(text: str, source: Source) -> Iterator[Document]:
     from attncli.reading.named_blocks import csv_documents
 
-    every = csv_documents(text, reading.name, reading.options)
-    return (one.document(reading.folder, reading.of_class is not None) for one in every)
+    every = csv_documents(text, source.name, source.options)
+    return (one.document(source.folder, source.of_class is not None) for one in every)
 
 
 def _is_csv(text: str, may_be_more: bool = False) -> bool:

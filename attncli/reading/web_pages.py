@@ -76,10 +76,11 @@ def extract_of(written: str, name: str) -> Extract:
             hidden = None
         at = tag.end()
     if hidden:
-        message = f"{hidden[0][:10]} begins here what has no end"
-        raise error_at(page.extract.place_at(hidden.start()), message, HINT)
+        raise page.error(f"{hidden[0][:10]} begins here what has no end", hidden.start())
     page.add_text(at, len(written))
-    page.end()
+    if page.is_in_table:
+        raise page.error("this table has no end", page.table_at)
+    page.end_line()
     return page.extract
 
 
@@ -90,7 +91,7 @@ class _Page:
         self.extract = extract
         self.rows: list[list[_Cell]] = []  # of the table that is open, the last row is, too
         self.pieces: Pieces = []  # of the line or the cell that is open
-        self.cell, self.at = "", 0  # the kind of the cell that is open, and its offset
+        self.is_in_cell = False
         self.heading = ""  # the mark of the heading that is open
         self.is_in_table = self.is_as_written = False
         self.table_at = 0
@@ -103,12 +104,12 @@ class _Page:
             if word["blank"] or text.isspace():
                 self.add_blank(text, at)
                 continue
-            if self.is_in_table and not self.cell and not self.heading:
-                raise self._error("this is in a table, but in none of its cells", at)
-            if self.cell and re.search("<[/a-zA-Z]", text):
-                raise self._error("a tag is damaged", at)
+            if self.is_in_table and not self.is_in_cell and not self.heading:
+                raise self.error("this is in a table, but in none of its cells", at)
+            if self.is_in_cell and re.search("<[/a-zA-Z]", text):
+                raise self.error("a tag is damaged", at)
             self._add_gap(text, at)
-            self.pieces.append((text.replace("|", "\\|") if self.cell else text, at))
+            self.pieces.append((text.replace("|", "\\|") if self.is_in_cell else text, at))
 
     def _add_gap(self, text: str, at: int) -> None:
         """Part a text from what is before it in a cell or a line, if a paragraph ends between.
@@ -117,19 +118,19 @@ class _Page:
         """
         if self.gap and (text[0] in "-+−." or text[0].isalnum()):
             before = "".join(piece for piece, _ in self.pieces[-2:]).rstrip()[-1:]
-            if self.cell and re.match(r"[\d)%]", before) and not text[0].isalpha():
-                raise self._error("there are two numbers in this cell", at)
+            if self.is_in_cell and re.match(r"[\d)%]", before) and not text[0].isalpha():
+                raise self.error("there are two numbers in this cell", at)
             self.add_blank(" ", at)
         self.gap = False
 
-    def _error(self, message: str, at: int) -> InputError:
+    def error(self, message: str, at: int) -> InputError:
         return error_at(self.extract.place_at(at), message, HINT)
 
     def add_blank(self, blank: str, at: int) -> None:
-        if self.is_as_written and not self.cell:
+        if self.is_as_written and not self.is_in_cell:
             *ended, blank = re.split("\r\n?|\n", blank)
             if ended:
-                self._end_line()
+                self.end_line()
             self.pieces += [(blank, at)] if blank else []
         elif self.pieces and self.pieces[-1][0] != " ":
             self.pieces.append((" ", at))
@@ -138,53 +139,42 @@ class _Page:
         is_start = not tag["end"]
         is_kept = kind in IN_LINE or (kind == self.script and not is_start)
         if not is_kept and (self.script or (kind in SCRIPTS and not is_start)):
-            raise self._error("a tag is damaged", tag.start())
+            raise self.error("a tag is damaged", tag.start())
         if kind in CELLS or kind in ROW_PARTS:
             self._end_cell()
             self.is_in_table = True
             if kind in ROW_PARTS or not self.rows:
                 self.rows.append([])
             if kind in CELLS and is_start:
-                self.cell, self.at = kind, tag.end()
+                self.rows[-1].append(_Cell(tag.end(), kind == "th", self.pieces))
+                self.is_in_cell = True
         elif kind == "table":
-            if self.cell and is_start:
-                raise self._error("this table is in a cell of another one", tag.start())
+            if self.is_in_cell and is_start:
+                raise self.error("this table is in a cell of another one", tag.start())
             self._end_table()
             self.is_in_table, self.table_at = is_start, tag.start()
         elif kind in SCRIPTS:
             self.gap, self.script = not is_start, kind if is_start else ""
             self.pieces += [(SCRIPTS[kind], tag.start())] if is_start and self.pieces else []
+        elif self.is_in_cell:
+            self.gap |= kind not in IN_LINE
         elif kind not in IN_LINE:
-            self._add_block(kind if is_start else "")
+            self.end_line()
+            self.heading = "## " if is_start and kind in HEADINGS else ""
+            self.is_as_written = is_start and kind == "pre"
 
-    def _add_block(self, kind: str) -> None:
-        """Begin another line; "" is the end of an element."""
-        if self.cell:
-            self.gap = True
-        else:
-            self._end_line()
-            self.heading = "## " if kind in HEADINGS else ""
-            self.is_as_written = kind == "pre"
-
-    def _end_line(self) -> None:
+    def end_line(self) -> None:
         if any(not piece.isspace() for piece, _ in self.pieces):
-            for piece, at in [(self.heading, self.pieces[0][1]), *self.pieces]:
-                self.extract.add(piece, at)
-            self.extract.add("\n", self.pieces[-1][1])
+            line = [(self.heading, self.pieces[0][1]), *self.pieces, ("\n", self.pieces[-1][1])]
+            self.extract.pieces += line
         self.pieces = []
 
     def _end_cell(self) -> None:
-        if self.cell:
-            self.rows[-1].append(_Cell(self.at, self.cell == "th", self.pieces))
-            self.cell, self.pieces = "", []
+        if self.is_in_cell:
+            self.is_in_cell, self.pieces = False, []
         else:  # a caption may be open
-            self._end_line()
+            self.end_line()
             self.heading = ""
-
-    def end(self) -> None:
-        if self.is_in_table:
-            raise self._error("this table has no end", self.table_at)
-        self._end_line()
 
     def _end_table(self) -> None:
         """Write the rows of a table, without heads that only number its rows and columns."""
@@ -192,14 +182,13 @@ class _Page:
         rows = [row for row in self.rows if row]
         if any(not cell.is_head for row in rows for cell in row):
             rows = _without_numbering(self.extract, rows)
+        written = self.extract.pieces
         for row in rows:
             for cell in row:
-                self.extract.add("| " if cell is row[0] else " | ", cell.at)
-                for piece in cell.pieces:
-                    self.extract.add(*piece)
-            self.extract.add(" |\n", row[-1].at)
+                written += [("| " if cell is row[0] else " | ", cell.at), *cell.pieces]
+            written.append((" |\n", row[-1].at))
         if rows:
-            self.extract.add("\n", rows[-1][-1].at)
+            written.append(("\n", rows[-1][-1].at))
         self.rows = []
 
 

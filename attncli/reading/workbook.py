@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeAlias
 from zipfile import ZipFile
 
-from attncli.core.errors import InputError, fail, not_installed
+from attncli.core.errors import as_damage, fail, not_installed
 from attncli.core.formulas.cells import NEARLY_BLOCKED
 from attncli.core.numbers.grid import GROUPED
 from attncli.core.text.numbers import every_digit, fixed
@@ -73,19 +73,13 @@ def sheets_of(blocks: Iterable[bytes], as_shown: bool) -> list[Sheet]:
     for block in blocks:
         data += block
         refuse_large("bytes", len(data), MAX_FILE)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # openpyxl warns of what it leaves out
-            _check(data)
-            workbook = load_workbook(io.BytesIO(data), True, data_only=True, keep_links=False)
-            return [(sheet.title, _texts(sheet, as_shown)) for sheet in workbook.worksheets]
-    except (InputError, MemoryError):
-        raise
-    # A damaged file can make zipfile, zlib, the XML parser and openpyxl raise nearly anything.
-    except Exception:
-        is_locked = data.startswith(b"\xd0\xcf\x11\xe0")
-        reason = "locked by a password, or an old .xls" if is_locked else "damaged, or is none"
-        raise fail(f"the workbook is {reason}", hint=ANEW) from None
+    is_locked = data.startswith(b"\xd0\xcf\x11\xe0")
+    reason = "locked by a password, or an old .xls" if is_locked else "damaged, or is none"
+    with as_damage(f"the workbook is {reason}", ANEW), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # openpyxl warns of what it leaves out
+        _check(data)
+        workbook = load_workbook(io.BytesIO(data), True, data_only=True, keep_links=False)
+        return [(sheet.title, _texts(sheet, as_shown)) for sheet in workbook.worksheets]
 
 
 def _check(data: bytes) -> None:

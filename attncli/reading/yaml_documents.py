@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attncli.core.errors import KeyPath, Locate, Place, fail
+from attncli.core.errors import KeyPath, Locate, Place, below, fail
 from attncli.core.records import replace
 from attncli.core.text.strings import lines_of, regex, visible
 from attncli.reading import document
@@ -23,10 +22,6 @@ from attncli.reading.document import Chunk, Document, Raw, error_at, unread
 
 if TYPE_CHECKING:
     from attncli.reading.text_documents import TextDocument
-
-MAX_LISTS = 63
-"""Maximum number of lists inside each other in JSON; the YAML reader refuses deeper ones."""
-
 
 MAX_CHARACTERS = 2**28
 """Maximum length of one problem: 14 million numbers of 17 digits."""
@@ -54,33 +49,22 @@ CONTINUED = (",", "[", ":")
 
 def cut(texts: Iterator[str]) -> Iterator[str]:
     """Yield the parts of a text, which together are all of it; an empty one where a text ends."""
-    return map("".join, _parts(_lines(texts)))
-
-
-def chunks(parts: Iterable[str], name: str) -> Iterator[Chunk]:
-    before = 0
-    for text in parts:
-        yield Chunk(name, text, before)
-        before += document.line_ends(text)
-
-
-def _parts(lines: Iterator[str]) -> Iterator[list[str]]:
     part = _Part()
     after_json_line = False
-    for line in lines:
+    for line in _lines(texts):
         if not line:
-            yield []
+            yield ""
             continue
         if part.lines and part.is_ended_by(line, after_json_line):
-            yield part.lines
+            yield "".join(part.lines)
             part = _Part()
         part.add(line)
         if part.is_complete_json():
             after_json_line |= part.first is part.last
-            yield part.lines
+            yield "".join(part.lines)
             part = _Part()
     if part.lines:
-        yield part.lines
+        yield "".join(part.lines)
 
 
 def _lines(texts: Iterator[str]) -> Iterator[str]:
@@ -128,11 +112,11 @@ class _Part:
         self.first = self.first or line
         self.last = line
         if self.form == "json":
-            *outside_and_in, last = line.split('"')
-            if len(outside_and_in) % 2 or "\\" in line:
+            outside_and_in = line.split('"')
+            if len(outside_and_in) % 2 and "\\" not in line:  # a twentieth of the time
+                outside = "".join(outside_and_in[::2])
+            else:
                 outside = JSON_STRING.sub(r"\1", line)
-            else:  # which takes a twentieth of the time
-                outside = "".join(outside_and_in[::2]) + last
             self.is_countable = self.is_countable and not any(sign in outside for sign in QUOTES)
             self.open_brackets += sum(map(outside.count, "{[")) - sum(map(outside.count, "}]"))
 
@@ -178,12 +162,11 @@ def documents(chunk: Chunk, folder: Path, are_answers: bool = False) -> Iterator
         values, at = _json_values(text)
         if at == len(text) or text[at] in "{[":
             for raw, start, end in values:
-                places = _PlacesInJson(chunk, start, end)
-                yield from _of_value(raw, chunk.name, folder, places.locate)
+                yield from _of_value(raw, chunk.name, folder, _places_in_json(chunk, start, end))
             if at == len(text):
                 return
-            text = document.blanked(text, at)
-    yield from _of_yaml(chunk, text, folder, are_answers)
+            chunk = replace(chunk, text=document.blanked(text, at))
+    yield from _of_yaml(chunk, folder, are_answers)
 
 
 def _json_values(text: str) -> tuple[list[tuple[Raw, int, int]], int]:
@@ -219,29 +202,27 @@ JSON_DECODER = json.JSONDecoder(
 
 def _as_text(value: Any, depth: int = 0) -> Raw:
     """Return a value with true, false and null as the words that YAML has for them."""
-    if depth > MAX_LISTS:
+    if depth >= document.MAX_LEVELS:
         raise ValueError
     if isinstance(value, list):
         if set(map(type, value)) == {str}:  # rows of numbers, nearly all of every file
             return value
         return [_as_text(item, depth + 1) for item in value]
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
     return value  # text, or a mapping whose values are text already
 
 
 def _of_yaml(
-    chunk: Chunk, written: str, folder: Path, are_answers: bool = False, may_be_text: bool = True
+    chunk: Chunk, folder: Path, are_answers: bool = False, may_be_text: bool = True
 ) -> Iterator[Document]:
     """Yield the documents of YAML; rows that are not indented as YAML requires are indented."""
     from attncli.reading import yaml_values
 
-    text = written.replace("\u00a0", " ")  # Word and web pages have no-break spaces for blanks
+    text = chunk.text.replace("\u00a0", " ")  # Word and web pages have no-break spaces for blanks
     if "?" in text:  # YAML takes it for the start of a key, people for a cell left out
         text = re.sub(r"(?<=[\[,])(\s*)\?(?=\s*[\],])", r"\1_", text)
-    part = replace(chunk, text=text, original=chunk.original or written)
+    part = replace(chunk, text=text, original=chunk.original or chunk.text)
     values, error = yaml_values.documents_until(part)
     is_text = ";" in text and not any(isinstance(raw, dict) for raw in values)
     is_text = is_text or any(isinstance(raw, str) or _has_headings(raw, text) for raw in values)
@@ -251,7 +232,7 @@ def _of_yaml(
         if (inside := unwrapped(chunk)) is not None:
             yield from documents(inside, folder, are_answers)
             return
-        if (found := text_document(replace(chunk, text=written), are_answers)) is not None:
+        if (found := text_document(chunk, are_answers)) is not None:
             if found.unread:
                 document.note_unread(chunk.name, found.unread, found.options)
             yield from _of_text(found, folder)
@@ -262,12 +243,10 @@ def _of_yaml(
     for number, raw in enumerate(values):
         is_empty = isinstance(raw, dict) and all(value is None for value in raw.values())
         if raw is not None and not is_empty:
-            places = _Places(part, number)
-            yield from _of_value(raw, chunk.name, folder, places.locate, are_answers)
+            locate = yaml_values.places_in(part, number)
+            yield from _of_value(raw, chunk.name, folder, locate, are_answers)
     if error is not None:
-        from attncli.reading.yaml_errors import explained
-
-        yield unread(explained(error, part), chunk.name, folder)
+        yield unread(error, chunk.name, folder)
 
 
 def _has_headings(raw: Raw, text: str) -> bool:
@@ -291,8 +270,7 @@ def _of_text(text: TextDocument, folder: Path) -> Iterator[Document]:
     """Yield the document of a text, together with the keys of YAML that are beside its matrices."""
     chunk = text.chunk
     by_text = Document(chunk.name, folder, text.values, text.locate)
-    rest = replace(chunk, text=text.rest)
-    beside = [*_of_yaml(rest, text.rest, folder, may_be_text=False)]
+    beside = [*_of_yaml(replace(chunk, text=text.rest), folder, may_be_text=False)]
     for one in beside or [replace(by_text, values={})]:
 
         def locate(path: KeyPath, one: Document = one) -> Place:
@@ -308,77 +286,53 @@ def _of_text(text: TextDocument, folder: Path) -> Iterator[Document]:
         yield replace(one, values=values, locate=locate, error=error)
 
 
-class _Places:
-    """Tells the places of a document's values; at the first question it is built with places."""
+def _places_in_json(chunk: Chunk, start: int, end: int) -> Locate:
+    """Return the places in the JSON between two offsets of a text; JSON is YAML too."""
+    found: tuple[Locate, Sequence[str]] | None = None
 
-    def __init__(self, chunk: Chunk, number: int) -> None:
-        self.chunk, self.number = chunk, number
+    def locate(path: KeyPath) -> Place:
+        nonlocal found
+        if found is None:
+            from attncli.reading import yaml_values
 
-    @cached_property
-    def yaml(self) -> Chunk:
-        return self.chunk
+            # YAML does not join the two halves of a large character, and ends lines at more
+            # characters; any others will do for the place.
+            part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", chunk.text[:end])
+            part = part if part.isascii() else re.sub("[\x85\u2028\u2029]", "-", part)
+            as_yaml = replace(chunk, text=document.blanked(part, start), original="")
+            found = yaml_values.places_in(as_yaml, 0), lines_of(chunk.text)
+        locate_in_yaml, lines = found
+        place = locate_in_yaml(path)
+        return replace(place, text=lines[place.line - chunk.before - 1])
 
-    @cached_property
-    def document(self) -> Any:
-        from attncli.reading import yaml_values
-
-        return yaml_values.placed(self.yaml, self.number)
-
-    def locate(self, path: KeyPath) -> Place:
-        from attncli.reading import yaml_values
-
-        return yaml_values.place_of(path, self.document, self.yaml)
-
-
-class _PlacesInJson(_Places):
-    """Tells the places of values in the JSON between two offsets of a text; JSON is YAML too."""
-
-    def __init__(self, chunk: Chunk, start: int, end: int) -> None:
-        super().__init__(chunk, 0)
-        self.start, self.end = start, end
-
-    @cached_property
-    def yaml(self) -> Chunk:
-        # YAML does not join the two halves of a large character, and ends lines at more characters;
-        # any others will do for the place.
-        part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", self.chunk.text[: self.end])
-        part = part if part.isascii() else re.sub("[\x85\u2028\u2029]", "-", part)
-        return replace(self.chunk, text=document.blanked(part, self.start), original="")
-
-    @cached_property
-    def lines(self) -> Sequence[str]:
-        return lines_of(self.chunk.text)
-
-    def locate(self, path: KeyPath) -> Place:
-        place = super().locate(path)
-        return replace(place, text=self.lines[place.line - self.chunk.before - 1])
+    return locate
 
 
 def _of_value(
     raw: Raw, name: str, folder: Path, locate: Locate, are_answers: bool = False
 ) -> Iterator[Document]:
-    open_keys: list[document.OpenKey] = []
-    raw = document.without_nulls(raw, (), open_keys)
-    if isinstance(raw, dict):
-        yield Document(name, folder, raw, locate, open_keys=tuple(open_keys))
-    elif not isinstance(raw, list):
-        message = f"a problem is a mapping of keys to values, not: {visible(str(raw)[:40])}"
-        key = re.match(r"\w+:(?=\S)", str(raw))
-        if are_answers and not key:
-            message = f"here is no matrix under the name of a step: {visible(str(raw)[:40])}"
-            yield unread(error_at(locate(()), message, document.ANSWERS_HINT), name, folder)
-            return
-        example = f"{key[0]} …, with a blank after the colon" if key else "X: [[1, 0], [0, 1]]"
-        yield unread(error_at(locate(()), message, f"write such as {example}"), name, folder)
-    elif not any(isinstance(item, dict) for item in raw):
+    are_several = isinstance(raw, list)
+    if are_several and not any(isinstance(item, dict) for item in raw):
         yield Document(name, folder, {"X": raw}, lambda path: locate(path[1:]), bare=True)
-    else:
-        for number, item in enumerate(raw):
-            in_item = partial(lambda number, path: locate((number, *path)), number)
-            if isinstance(item, dict):
-                of_item = (key for key in open_keys if key.path[0] == number)
-                inside = tuple(replace(key, path=key.path[1:]) for key in of_item)
-                yield Document(name, folder, item, in_item, open_keys=inside)
-            else:
-                message = f"item {number + 1} of the list must be a mapping of keys to values"
-                yield unread(error_at(in_item(()), message), name, folder)
+        return
+    for number, item in enumerate(raw if are_several else [raw]):
+        in_item = below(locate, number) if are_several else locate
+        if isinstance(item, dict):
+            open_keys: list[document.OpenKey] = []
+            values = document.without_nulls(item, (), open_keys)
+            yield Document(name, folder, values, in_item, open_keys=tuple(open_keys))
+        else:
+            said = [f"item {number + 1} of the list must be a mapping of keys to values"]
+            said = said if are_several else _no_mapping(str(item), are_answers)
+            yield unread(error_at(in_item(()), *said), name, folder)
+
+
+def _no_mapping(text: str, are_answers: bool) -> list[str]:
+    """Return the message and the hint for a text that is all of a document."""
+    key = re.match(r"\w+:(?=\S)", text)
+    if are_answers and not key:
+        message = f"here is no matrix under the name of a step: {visible(text[:40])}"
+        return [message, document.ANSWERS_HINT]
+    example = f"{key[0]} …, with a blank after the colon" if key else "X: [[1, 0], [0, 1]]"
+    message = f"a problem is a mapping of keys to values, not: {visible(text[:40])}"
+    return [message, f"write such as {example}"]

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.core.errors import InputError, Place
 from attncli.core.text.strings import visible
-from attncli.reading.document import Chunk, error_at
-from attncli.reading.yaml_values import TOO_DEEP, NotAllowedError
+from attncli.reading.document import TOO_DEEP, Chunk, error_at
 
 if TYPE_CHECKING:
     import yaml
@@ -71,8 +70,6 @@ def _control_character(chunk: Chunk) -> InputError:
 
 def explained(error: yaml.YAMLError, chunk: Chunk) -> InputError:
     """Return an error of the parser in plain words, with its place and, where known, a way out."""
-    if isinstance(error, NotAllowedError):
-        return error_at(chunk.place_at(error.at), error.message, error.hint)
     mark: Any = getattr(error, "problem_mark", None)
     if mark is None:
         return _control_character(chunk)

@@ -16,14 +16,13 @@ from typing import Any, TypeAlias
 
 import yaml
 
-from attncli.core.errors import KeyPath, Place
+from attncli.core.errors import InputError, KeyPath, Locate, Place
 from attncli.core.numbers.parser import NumberError
 from attncli.core.records import replace
 from attncli.core.text.strings import regex, visible
 from attncli.reading import document
-from attncli.reading.document import MAX_LEVELS, Chunk, Raw, yaml_lines
+from attncli.reading.document import MAX_LEVELS, TOO_DEEP, Chunk, Raw, error_at, yaml_lines
 
-TOO_DEEP = f"more than {MAX_LEVELS} brackets or levels inside each other", "leave some of them out"
 MAX_EXPANSION = 5_000_000
 """Maximum number of values that aliases may repeat."""
 
@@ -63,32 +62,24 @@ ROWS_BELOW_KEY = regex(
 """A key and the lines below it, up to one that starts something else and is as far to the left."""
 
 
-class NotAllowedError(yaml.YAMLError):
-    """Raised for YAML that is valid, but not allowed here: where an event begins, or after it."""
-
-    def __init__(self, event: Any, message: str, hint: str = "", after: int = 0) -> None:
-        super().__init__()
-        self.at, self.message, self.hint = event.start_mark.index + after, message, hint
-
-
-def documents_until(chunk: Chunk) -> tuple[list[Raw], yaml.YAMLError | None]:
-    """Return the values of the documents before the first error, None for an empty one; the error.
-
-    `yaml_errors.explained` gives the error its place.
-    """
-    values: list[Raw] = []
+def documents_until(chunk: Chunk) -> tuple[list[Raw], InputError | None]:
+    """Return the values of the documents before the first error, None for an empty one; and it."""
     text, lists = _without_lists(chunk.text)
     if lists:
-        with suppress(yaml.YAMLError):
-            values = [*_Builder(replace(chunk, text=text), lists).documents()]
+        with suppress(InputError, yaml.YAMLError):
+            whole = [*_Builder(replace(chunk, text=text), lists).documents()]
             if not lists:
-                return values, None
-    values = []
+                return whole, None
+    values: list[Raw] = []
     try:
         for value in _Builder(chunk, {}).documents():
             values.append(value)
-    except yaml.YAMLError as error:
+    except InputError as error:
         return values, error
+    except yaml.YAMLError as error:
+        from attncli.reading.yaml_errors import explained
+
+        return values, explained(error, chunk)
     return values, None
 
 
@@ -161,7 +152,7 @@ class _Builder:
         """Return the value that begins with an event, inside `depth` collections."""
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event, depth)
-        _check_tag(event)
+        self._check_tag(event)
         before = self.count
         self.count += 1
         if isinstance(event, yaml.ScalarEvent):
@@ -173,7 +164,7 @@ class _Builder:
             height = 0
         else:
             if depth >= MAX_LEVELS:
-                raise NotAllowedError(event, *TOO_DEEP)
+                raise self._error(event, *TOO_DEEP)
             outer, self.deepest = self.deepest, depth + 1
             is_list = isinstance(event, yaml.SequenceStartEvent)
             value = self._list(event, depth, is_item) if is_list else self._mapping(depth)
@@ -207,18 +198,18 @@ class _Builder:
     def _key(self, event: Any, lines: dict[str, int]) -> str:
         """Return a key, and note its line; `lines` are those of the mapping's other keys."""
         if isinstance(event, yaml.AliasEvent):
-            raise _no_anchor(event)
-        _check_tag(event)
+            raise self._no_anchor(event)
+        self._check_tag(event)
         if isinstance(event, yaml.CollectionStartEvent):
             hint = "put the list or mapping after a key"
-            raise NotAllowedError(event, "a key must be a word", hint)
+            raise self._error(event, "a key must be a word", hint)
         self.count += 1
         key: str = event.value
         if key in lines:
-            raise NotAllowedError(event, document.twice(key, lines[key]), "keep one of them")
+            raise self._error(event, document.twice(key, lines[key]), "keep one of them")
         if len(lines) == document.MAX_KEYS:
             message = f"a mapping has more than {document.MAX_KEYS:,} keys"
-            raise NotAllowedError(event, message, "write several problems, or lists")
+            raise self._error(event, message, "write several problems, or lists")
         lines[key] = self.chunk.before + event.start_mark.line + 1
         return key
 
@@ -242,36 +233,52 @@ class _Builder:
         text = self.chunk.text[start.start_mark.index : end.end_mark.index]
         if pair := decimal_comma(text):
             message = str(ambiguous(pair[1], ("decimal", "separated")))
-            raise NotAllowedError(start, message, after=pair[0])
+            raise error_at(self.chunk.place_at(start.start_mark.index + pair[0]), message)
 
     def _alias(self, event: Any, depth: int) -> Raw:
         if event.anchor not in self.anchors:
-            raise _no_anchor(event)
+            raise self._no_anchor(event)
         value, size, height = self.anchors[event.anchor]
         if depth + height > MAX_LEVELS:
-            raise NotAllowedError(event, *TOO_DEEP)
+            raise self._error(event, *TOO_DEEP)
         self.deepest = max(self.deepest, depth + height)
         self.count += size
         self.expanded += size
         if self.expanded > MAX_EXPANSION:
             message = f"aliases expand to more than {MAX_EXPANSION:,} values"
-            raise NotAllowedError(event, message, "write the numbers out, or put them into a file")
+            raise self._error(event, message, "write the numbers out, or put them into a file")
         return value
 
+    def _check_tag(self, event: Any) -> None:
+        if event.tag and event.tag != "!" and event.tag not in CORE_TAGS:
+            raise self._error(event, f"the tag {visible(event.tag)} is not allowed", "leave it out")
 
-def _check_tag(event: Any) -> None:
-    if event.tag and event.tag != "!" and event.tag not in CORE_TAGS:
-        raise NotAllowedError(event, f"the tag {visible(event.tag)} is not allowed", "leave it out")
+    def _no_anchor(self, event: Any) -> InputError:
+        name = visible(event.anchor)
+        quoted = "put text that starts with * between quotes"
+        hint = f"{quoted}, or write &{name} before the value it names"
+        return self._error(event, f"*{name} refers to nothing before it", hint)
+
+    def _error(self, event: Any, message: str, hint: str) -> InputError:
+        """Return the error for YAML that is valid, but not allowed here."""
+        return error_at(self.chunk.place_at(event.start_mark.index), message, hint)
 
 
-def _no_anchor(event: Any) -> NotAllowedError:
-    name = visible(event.anchor)
-    hint = f"put text that starts with * between quotes, or write &{name} before the value it names"
-    return NotAllowedError(event, f"*{name} refers to nothing before it", hint)
+def places_in(chunk: Chunk, number: int) -> Locate:
+    """Return the places in the document of an index, whose text is read again at the first use."""
+    places: Places | None = None
+
+    def locate(path: KeyPath) -> Place:
+        nonlocal places
+        if places is None:
+            places = _places(chunk, number)
+        return _place(path, places, chunk)
+
+    return locate
 
 
-def placed(chunk: Chunk, number: int) -> Places:
-    """Return where values begin in the document of an index; nothing for JSON that is no YAML."""
+def _places(chunk: Chunk, number: int) -> Places:
+    """Return the events at which values begin; nothing for JSON that is no YAML."""
     places: Places = {}
     path: list[Any] = []  # of the value that comes next; its end is None where a key comes next
     key: Any = None
@@ -297,8 +304,8 @@ def placed(chunk: Chunk, number: int) -> Places:
     return places
 
 
-def place_of(path: KeyPath, places: Places, chunk: Chunk) -> Place:
-    """Return the place of a path in what `placed` returned, or of the nearest value around it.
+def _place(path: KeyPath, places: Places, chunk: Chunk) -> Place:
+    """Return the place of a value, or of the nearest one around it.
 
     Inside a text block the path goes on with the row and the column.
     """

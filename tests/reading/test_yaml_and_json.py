@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from attncli.core.errors import KeyPath
 from attncli.core.records import replace
 from attncli.reading.document import MAX_LEVELS, Chunk
-from attncli.reading.yaml_values import _without_lists, documents_until, place_of, placed
+from attncli.reading.yaml_values import _without_lists, documents_until, places_in
 from tests.attacks.nesting import nested
 from tests.conftest import SAMPLE_FILES, cases, table
 from tests.reading.forms import documents_in, refusal_of
@@ -100,7 +100,7 @@ def test_json_is_read_as_yaml_is_with_the_same_places(
         chunk = Chunk("f.jsonl", text)
         assert [document.values] == documents_until(chunk)[0]
         for path in paths(document.values):
-            place = place_of(path, placed(chunk, 0), chunk)
+            place = places_in(chunk, 0)(path)
             line = place.line + index * end.count("\n")
             assert document.locate(path) == replace(place, line=line)
 

@@ -18,7 +18,7 @@ from attncli.core.errors import MAX_SHOWN_FAULTS
 from attncli.core.tape.tape import Tape
 from attncli.core.text import strings
 from attncli.reading.load import load_each
-from attncli.reading.yaml_documents import chunks, cut
+from attncli.reading.yaml_documents import cut
 from tests.conftest import SAMPLES, Attn, in_process
 
 SMALL = '{"X": [[1, 0], [0, 1]], "score": "dot"}\n'
@@ -39,12 +39,7 @@ def test_every_problem_of_a_stream_is_a_part(several: list[str], size: int) -> N
         is_json = all(one[0] == "{" and "'" not in one for one in (before, after))
         text += after if is_json else f"---\n{after}"
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
-    found = list(chunks(cut(iter(pieces)), "f"))
-    assert "".join(chunk.text for chunk in found) == text
-    at = 0
-    for chunk in found:
-        assert chunk.before == text.count("\n", 0, at)
-        at += len(chunk.text)
+    assert "".join(cut(iter(pieces))) == text
     problems = attncli.load_all("-", stdin=io.BytesIO(text.encode()))
     assert len(problems) == len(several)
     assert all(problem.X is not None for problem in problems)
