@@ -175,7 +175,7 @@ def is_step(word: str) -> bool:
     """Return True if a word may be the name of a step, or of cells of one."""
     if PRODUCT.fullmatch(word):
         return True
-    row = ROW_IN_WORDS.fullmatch(word) or re.fullmatch(r"(?P<step>[^\W\d]{3,})_\w+", word)
+    row = ROW_IN_WORDS.fullmatch(word) or re.fullmatch(r"(?P<step>[^\W\d_]{3,})_\w+", word)
     name = re.split(r"(?<!\s)\s*+\[|(?<!\s)\s++head\b", word)[0]
     of_row = row["step"] if row else ""
     names = [name, of_row if len(of_row) > 2 or of_row in LETTERS else ""]
@@ -297,10 +297,10 @@ class _Reader:
                     self.offsets.setdefault(word, (line.start("key"), line.start("value")))
                     settings.append(line.span())
                 continue
-            head = key_of(key.partition(".")[0])
-            if head not in KEYS or (is_array(head) and not self._is_mapping(line)):
-                continue
-            settings.append(self._set(line))
+            for one, at in _each(line):
+                head = key_of(one["key"].partition(".")[0])
+                if head in KEYS and (not is_array(head) or self._is_mapping(line)):
+                    settings.append(self._set(one, at))
         return _blank(self.text, settings)
 
     def _is_mapping(self, line: re.Match[str]) -> bool:
@@ -332,9 +332,8 @@ class _Reader:
             self._take(block)
         if not self.are_answers:
             for line in SETTING.finditer(_blank(self.masked, self.read)):
-                several = [*BESIDE.finditer(line[0])] if line["sign"] else []
-                for one in several if len(several) > 1 else [line]:
-                    self._take_setting(one, line.start() if one is not line else 0)
+                for one, at in _each(line):
+                    self._take_setting(one, at)
             self._take_beside()
             self._leave_out_results()
         self.kept.sort()
@@ -516,6 +515,12 @@ class _Reader:
             if is_unread and not CODE.match(line):
                 unread.append(number)
         return unread
+
+
+def _each(line: re.Match[str]) -> list[tuple[re.Match[str], int]]:
+    """Return what a line sets, each with the offset of the text that it is in: d = 2, heads = 1."""
+    several = [*BESIDE.finditer(line[0])] if line["sign"] else []
+    return [(one, line.start()) for one in several] if len(several) > 1 else [(line, 0)]
 
 
 def _blank(text: str, spans: Iterable[tuple[int, int]]) -> str:

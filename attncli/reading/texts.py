@@ -83,6 +83,7 @@ PAGE_NUMBER = regex(r"\d[ \t,;]+[-+.\d][^\n]*\n([ \t]*\d{1,3}[ \t\r]*(?:\n|\Z))\
 """A line of one whole number below a row of several, as between the pages of a PDF.
 
 At the end of a text it is one only if the number before it stands alone in a line, too."""
+NUMBER_ALONE = regex(r"^[ \t]*(\d{1,3})[ \t\r]*$", re.MULTILINE)
 DENSE_ROWS = regex(rf"(?:{ROW}){{2,}}", re.MULTILINE)
 TEX_EDGE = regex(r"\\(?:begin|(?P<end>end))\s*\{[a-zA-Z]*(?:matrix|array|tabular)\*?\}")
 NUMERIC = regex(rf"(?:[\[({{\s≈~]|[\w.]{{1,40}}\(){{0,40}}{ENTRY}(?=[\s,;\])}}&…*])")
@@ -223,8 +224,8 @@ def _table(
     if kind == "rows" and (dense := DENSE_ROWS.match(text, start)):
         end = dense.end()  # an empty line ends them, unless there is one after each row
     if kind == "rows" and (page := PAGE_NUMBER.search(text, start, end)):
-        before = rf"^[ \t]*{int(page[1]) - 1}[ \t\r]*$"
-        if text[end:].strip() or re.search(before, text[:start], re.MULTILINE):
+        numbers = {int(one[1]) for one in NUMBER_ALONE.finditer(text, 0, start)}
+        if text[end:].strip() or int(page[1]) - 1 in numbers:
             end = page.start(1)
     if kind == "drawn" and "=" in found[0]:
         return Table(start, end, fault="write the name above the matrix, and each matrix by itself")
@@ -318,7 +319,7 @@ ROW_HEADING = regex(
     re.IGNORECASE | re.MULTILINE,
 )
 """A line, or its beginning, that tells whose rows follow: Row 1: weights = …."""
-ARGUMENT = regex(r"(?<=\w)\(\s*[\[({]?[-\d.,;\s]*[\])}]?\s*\)(?=\s*(?:=|≈|:|→|\Z))")
+ARGUMENT = regex(r"(?<=\w)\([-\d.,;\s\[\]{}]*+\)(?=\s*+(?:=|≈|:|→|\Z))")
 """Numbers to which a function is applied: softmax([1, 0]) =."""
 PLACES = r"(?:\[[^\]\n]{1,20}\])*(?:_?[{(]\d+, ?\d+[)}])?"
 NAME = rf"(?:\\\w+(?:\{{\w+\}}| (?=\w))|[^\W\d])[\w.^{{}}]*{PLACES}"
@@ -368,7 +369,7 @@ def name_in(heading: str, known: Known) -> str:
         return quoted[2]
     if (remark := REMARK.fullmatch(text)) and known(remark[1]):
         return remark[1]
-    text = re.sub(r"\s*∈[^=:\n]*", "", text)
+    text = re.sub(r"∈[^=:\n]*", "", text)
     statement = NEXT_STATEMENT.split(text)[-1]
     parts = [part.strip() for part in re.split(rf"{IS_SET}|(?<=\w)\s++(?:is|ist)\s++", statement)]
     parts = [part for part in parts if part] or [""]
@@ -393,9 +394,9 @@ def names_in(heading: str, known: Known) -> tuple[str, ...]:
     return tuple(last) if len(last) > 1 else ()
 
 
-WITH_SYMBOL = regex(r"[ \t*#]*([^()\n]*[^()\s])\s*\(\s*([A-Za-z](?:[_^{}]+\w+}?)?)\s*\)[:*\s]*")
+WITH_SYMBOL = regex(r"([^()\n]*+)\(\s*+([A-Za-z](?:[_^{}]++\w++}?)?)\s*+\)[:*\s]*+")
 """Words with their symbol behind them: Query weight matrix (W_Q)."""
-REMARK = regex(r"[ \t*#]*([^()\s]+)\s+\([^()]*\)[:*\s]*")
+REMARK = regex(r"[ \t*#]*+([^()\s]++)\s++\([^()]*+\)[:*\s]*+")
 """A name with a remark behind it: X (3 tokens, d = 3)."""
 
 
@@ -403,7 +404,7 @@ def _name_in_words(text: str, known: Known, is_set: bool) -> str:
     """Return the name in the words of a heading; "" if none is known."""
     whole = undecorated(text).strip("[(&>,;. ")
     symbol = WITH_SYMBOL.fullmatch(text)
-    if symbol and known(symbol[2]) and not known(symbol[1]):
+    if symbol and known(symbol[2]) and not known(symbol[1].strip(" \t*#")):
         return symbol[2]
     words = re.sub(r"\s\(([^()]*)\)|[:*`“”„]", r" \1 ", whole or text).split()
     count = len(words)
@@ -532,8 +533,10 @@ def _corner(text: str, table: Table, known: Known) -> str:
     if text[table.start : table.end].lstrip()[:1] != "|":
         return ""
     heads = [cell.strip(" *`$") for cell in _line_at(text, table.start).strip(" \t\r|").split("|")]
-    are_names = any(len(head) > 2 and known(head) for head in heads[1:])
-    return heads[0] if known(heads[0]) and not are_names and heads[0].upper() not in "QKV" else ""
+    others = [
+        head for head in heads[1:] if re.match(r"[-+.\d]", head) or (head[2:] and known(head))
+    ]
+    return heads[0] if known(heads[0]) and not others and heads[0].upper() not in "QKV" else ""
 
 
 def _of_tuple(first: Block, second: Block) -> tuple[Block, Block]:

@@ -252,7 +252,7 @@ def _of_yaml(
 def _has_headings(raw: Raw, text: str) -> bool:
     """Return True for a mapping with a key of several words, or an open key before another one.
 
-    Also for a matrix under a heading of Markdown, which is a comment in YAML.
+    Also for a matrix, or labelled rows, under a heading of Markdown, which is a comment in YAML.
     """
     if isinstance(raw, list):
         are_set = any(isinstance(one, str) and "=" in one for one in raw)
@@ -263,7 +263,17 @@ def _has_headings(raw: Raw, text: str) -> bool:
     texts = [raw for raw in raw.values() if isinstance(raw, str) and "\n" not in raw]
     are_set = any(re.search(r"=\s*[\[(\d-]", one) for one in texts)
     has_heading = any(re.search(r"\S\s|(?:In|Out) ?\[\d", key) for key in raw)
+    has_heading = has_heading or (text.lstrip().startswith("#") and not _has_names(raw))
     return any(are_open[:-1]) or has_heading or are_set
+
+
+def _has_names(raw: dict[str, Raw]) -> bool:
+    """Return True if a key is that of a problem, or the name of a step."""
+    from attncli.core.problem.key_values import key_of  # few texts begin with a heading
+    from attncli.core.problem.keys import KEYS
+    from attncli.core.tape.cell_names import may_mean_step
+
+    return any(may_mean_step(key, KEYS) or key_of(key) in KEYS for key in raw)
 
 
 def _of_text(text: TextDocument, folder: Path) -> Iterator[Document]:

@@ -310,8 +310,8 @@ def written_or_mismatch(
 
 
 def _are_same(step: Step, one: KeyedMatrix, other: KeyedMatrix) -> bool:
-    """Return True for a step that is written twice with the same numbers, as Output and as Z."""
-    if one.at or other.at:
+    """Return True for a step that somebody wrote twice with the same numbers, as Output and Z."""
+    if one.at or other.at or one.texts.dtype.kind != "O":
         return False
     placed = [cell_positions.texts_in_place(step, both, step.value.shape) for both in (one, other)]
     first, second = (None if texts is None else numbers_of(texts)[0] for texts in placed)

@@ -108,9 +108,7 @@ def _rows_by_key(named: Mapping[str, Any], keys: Collection[str]) -> Iterator[tu
         raw = named.get(key)
         if isinstance(raw, Mapping) and raw:
             yield key, {str(label): (key, label) for label in raw}
-        elif isinstance(raw, list) and all(
-            isinstance(one, Mapping) and len(one) == 1 for one in raw
-        ):
+        elif isinstance(raw, list) and raw and all(isinstance(one, Mapping) for one in raw):
             pairs = ((place, label) for place, one in enumerate(raw) for label in one)
             yield key, {str(label): (key, place, label) for place, label in pairs}
 
