@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.parameters import AXES
-from attncli.core.numbers.forms import DEFINITIONS, NOTHING, Schema, any_of, or_nothing
+from attncli.core.numbers.forms import DEFINITIONS, NOTHING, Schema, any_of, listed, or_nothing
 from attncli.core.problem.key_values import names_of, pattern_of
 from attncli.core.problem.keys import KEYS, layer_forms
 from attncli.core.problem.kinds import KINDS, REPLACES, Kind
@@ -66,12 +66,13 @@ def _layers() -> Schema:
     return {"type": ["array", "object", "null"], "items": layer, "additionalProperties": layer}
 
 
-BY_LABEL: Schema = {
+LABELLED: Schema = {
     "type": "object",
     "minProperties": 1,
     "additionalProperties": {"$ref": "#/$defs/vector"},
 }
-"""Rows under their labels."""
+BY_LABEL: Schema = {"anyOf": [LABELLED, listed(LABELLED)]}
+"""Rows under their labels, in a mapping or in a list of mappings."""
 
 ROWS: Schema = {"type": "array"}
 """A list with a row in it: a file that is a list is X only then."""

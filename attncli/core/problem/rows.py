@@ -106,11 +106,17 @@ def _rows_by_key(named: Mapping[str, Any], keys: Collection[str]) -> Iterator[tu
             yield key, rows
     for key in WITH_LABELS:
         raw = named.get(key)
-        if isinstance(raw, Mapping) and raw:
-            yield key, {str(label): (key, label) for label in raw}
-        elif isinstance(raw, list) and raw and all(isinstance(one, Mapping) for one in raw):
-            pairs = ((place, label) for place, one in enumerate(raw) for label in one)
-            yield key, {str(label): (key, place, label) for place, label in pairs}
+        paths: list[KeyPath] = []
+        if isinstance(raw, Mapping):
+            paths = [(key, label) for label in raw]
+        elif isinstance(raw, list) and all(isinstance(one, Mapping) for one in raw):
+            paths = [(key, place, label) for place, one in enumerate(raw) for label in one]
+        labelled = {str(path[-1]): path for path in paths}
+        if len(labelled) < len(paths):
+            hint = "write the rows without labels, and the words under tokens"
+            raise fail(f"a label of {key} is there twice", key, hint=hint, needs="names")
+        if paths:
+            yield key, labelled
 
 
 def _in_order(key: str, rows: Rows) -> Rows:
