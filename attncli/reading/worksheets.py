@@ -20,7 +20,7 @@ from attncli.core.tape.cell_names import may_mean_step
 from attncli.core.text.strings import regex, visible
 from attncli.reading.document import Chunk, Document, error_at, unread
 from attncli.reading.text_documents import text_document
-from attncli.reading.texts import ROW_HEADING
+from attncli.reading.text_names import ROW_HEADING
 
 MARKDOWN = regex(
     r"^(?:Name|[Ss]tudent):[ \t]*(?P<student>[^\n]*)$|^<!-- answer: (?P<name>[^\n]*?) -->[ \t]*$",

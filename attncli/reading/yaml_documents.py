@@ -227,7 +227,8 @@ def _of_yaml(
     is_text = ";" in text and not any(isinstance(raw, dict) for raw in values)
     is_text = is_text or any(isinstance(raw, str) or _has_headings(raw, text) for raw in values)
     if may_be_text and (error is not None or is_text):
-        from attncli.reading.text_documents import text_document, unwrapped
+        from attncli.reading.text_documents import text_document
+        from attncli.reading.text_signs import unwrapped
 
         if (inside := unwrapped(chunk)) is not None:
             yield from documents(inside, folder, are_answers)

@@ -1,0 +1,157 @@
+"""The name of a matrix in the words before it: a line of a program, a formula, a sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import takewhile
+from typing import TypeAlias
+
+from attncli.core.numbers.grid import undecorated
+from attncli.core.tape.cell_names import ROW_WORDS
+from attncli.core.text.strings import regex
+
+Known: TypeAlias = Callable[[str], bool]
+"""Whether a word is the name of a matrix of a problem, or of a step."""
+
+BRACES = r"\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}"
+TEX_WORDS = (
+    (r"\\[a-z]+\s*\{(?=[^{}]*\Z)", " "),  # which closes behind the matrix
+    (r"\\(?:begin|end|label|vspace|hspace|documentclass|usepackage)\*?\s*\{[^{}]*\}", " "),
+    (rf"\\[dt]?frac\s*{BRACES}\s*{BRACES}", r"\1/\2"),
+    (r"\\sqrt\s*\{([^{}]*)\}", r"√\1"),
+    (r"\\alpha\b", "α"),
+    (r"\\in\b", "∈"),
+    (r"_\{\s*\d+\s*(?:\\times|×)\s*\d+\s*\}", ""),
+    (r"\\approx\b", "≈"),
+    (r"\\(?:rightarrow|Rightarrow|to)\b", "→"),
+    (r"(?:\^|\b)\{?\\(?:top|intercal)\}?|⊤", "^T"),
+    (r"\\(?:cdot|times|quad|qquad|left|right|item|[;,!:\[\]() ])|\\\\|[$&]", " "),
+    (r"\\[a-zA-Z]+\*?\s*\{([^{}]*)\}", r"\1"),
+    (r"\\[a-zA-Z]+\b|\\", " "),
+)
+"""LaTeX around and in a name, with what is left of it."""
+QUOTED = regex(r"(?:.*[^\w\s])?[ \t]*(['\"])([\w.^]+)\1\s*[:,]\s*")
+"""The key of a matrix in a mapping of Python, behind what is before it."""
+ROW_HEADING = regex(
+    rf"^[ \t#*>-]*(?:for[ \t]+)?(?:the[ \t]+)?{ROW_WORDS}[ \t]+[\"'“‘]?"
+    r"(?!(?:weight|vector|matri|project|embed|count)\w*)"
+    r"(?P<row>[^\W_][\w’.-]*?)[\"'”’]?(?:[ \t]*\([^()\n]*\))?[ \t*`]*(?:[:,–]|[ \t\r]*$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A line, or its beginning, that tells whose rows follow: Row 1: weights = …."""
+ARGUMENT = regex(r"(?<=\w)\([-\d.,;\s\[\]{}]*+\)(?=\s*+(?:=|≈|:|→|\Z))")
+"""Numbers to which a function is applied: softmax([1, 0]) =."""
+PLACES = r"(?:\[[^\]\n]{1,20}\])*(?:_?[{(]\d+, ?\d+[)}])?"
+NAME = rf"(?:\\\w+(?:\{{\w+\}}| (?=\w))|[^\W\d])[\w.^{{}}]*{PLACES}"
+IS_SET = r"(?<![<>!=*+/-])(?::?=)(?!=)|<-|≈|→"
+NEXT_STATEMENT = regex(rf"(?:[,;]\s++|(?<=\S)\s++and\s++)(?={NAME}\s*+(?:{IS_SET}))")
+BEFORE = """a an and assume const final for gegeben get given have here in input let matrix my now
+of our resulting seien sei so suppose table take the then und var we where with wir your"""
+AFTER = "are as be below by equals follows is matrices matrix table tensor values vector vectors"
+BEFORE_NAME, AFTER_NAME = frozenset(BEFORE.split()), frozenset(AFTER.split())
+"""Words before and after a name in a sentence."""
+
+
+def plain_words(heading: str) -> str:
+    r"""Return a heading without LaTeX.
+
+    >>> plain_words(r"\frac{QK^\top}{\sqrt{d_k}} ="), plain_words(r"\textbf{Weights}")
+    ('QK^T/√d_k =', 'Weights')
+    """
+    heading = re.sub(r":[ \t]*[|>][-+\d]*[ \t]*(?:#.*)?\Z", ":", heading)  # a text block of YAML
+    for pattern, words in TEX_WORDS if re.search(r"[\\$&⊤]", heading) else ():
+        heading = re.sub(pattern, words, heading)
+    return heading.strip()
+
+
+def name_in(heading: str, known: Known) -> str:
+    """Return the name in a heading, by the words that are known; all of its words for none.
+
+    Of a formula, such as S = Q K^T / sqrt(d_k), a word tells more than a letter.
+
+    >>> name_in("Query (Q) matrix:", "Query Q".split().__contains__)
+    'Query'
+    """
+    text = ARGUMENT.sub("", plain_words(heading))
+    rest = ROW_HEADING.sub("", text, 1).strip()
+    text = rest if re.search(r"\w", rest) else text
+    if quoted := QUOTED.fullmatch(text):
+        return quoted[2]
+    if (remark := REMARK.fullmatch(text)) and known(remark[1]):
+        return remark[1]
+    text = re.sub(r"∈[^=:\n]*", "", text)
+    statement = NEXT_STATEMENT.split(text)[-1]
+    parts = [part.strip() for part in re.split(rf"{IS_SET}|(?<=\w)\s++(?:is|ist)\s++", statement)]
+    parts = [part for part in parts if part] or [""]
+    is_set = re.search(rf"{IS_SET}|:[ \t*`$]*\Z", statement) is not None
+    first = _name_in_words(parts[0], known, is_set)
+    others = [part for part in parts[1:] if len(part) > 2 and known(part.rstrip(": "))]
+    if others and len(first) < 3:
+        return others[0].rstrip(": ")
+    return first or undecorated(parts[0]).strip("[(&>,;. ")
+
+
+def names_in(heading: str, known: Known) -> tuple[str, ...]:
+    """Return the names before a matrix, if there are several, as in W_q = W_k = …."""
+    parts = re.split(rf"{IS_SET}|(?<=\S)\s++(?:and|und)\s++|[,;/&]", plain_words(heading))
+    names = list[str]()
+    for part in filter(str.strip, parts):
+        words = re.sub(r"(?<=\S)\s++(?:is|are|be)\b(?:\s++both)?+\s*+\Z", "", part).split()
+        while len(words) > 1 and (words[0].casefold() in BEFORE_NAME or words[0][:1].isdigit()):
+            words.pop(0)
+        names.append(" ".join(words).strip("[()&>,;:. *`"))
+    last = [*takewhile(known, reversed(names))][::-1]
+    return tuple(last) if len(last) > 1 else ()
+
+
+WITH_SYMBOL = regex(r"([^()\n]*+)\(\s*+([A-Za-z](?:[_^{}]++\w++}?)?)\s*+\)[:*\s]*+")
+"""Words with their symbol behind them: Query weight matrix (W_Q)."""
+REMARK = regex(r"[ \t*#]*+([^()\s]++)\s++\([^()]*+\)[:*\s]*+")
+"""A name with a remark behind it: X (3 tokens, d = 3)."""
+
+
+def _name_in_words(text: str, known: Known, is_set: bool) -> str:
+    """Return the name in the words of a heading; "" if none is known."""
+    whole = undecorated(text).strip("[(&>,;. ")
+    symbol = WITH_SYMBOL.fullmatch(text)
+    if symbol and known(symbol[2]) and not known(symbol[1].strip(" \t*#")):
+        return symbol[2]
+    words = re.sub(r"\s\(([^()]*)\)|[:*`“”„]", r" \1 ", whole or text).split()
+    count = len(words)
+    while words and words[-1].casefold() in AFTER_NAME:
+        words.pop()
+    is_sentence = is_set or len(words) < count
+    while words and words[0] != "A" and words[0].casefold() in BEFORE_NAME:
+        words.pop(0)
+    if "of" in words[1:] and any(known(word) and len(word) > 2 for word in words[2:]):
+        words = words[: words.index("of", 1)]  # the softmax of the scores, but not weights of cat
+    runs = [words]
+    if len(words) > 1:  # a letter beside a word is its symbol
+        ends = (words[:-1], words[-1]), (words[1:], words[0])
+        without = [rest for rest, letter in ends if _is_symbol(letter, rest)]
+        inside = range(1, len(words)) if is_sentence else ()
+        runs = [*without, *(rest[at:] for rest in without[:1] for at in inside), words]
+        runs += [words[at:] for at in inside if _is_prose(words[:at], words[at], known)]
+    names = [" ".join(run) for run in runs if run]
+    words_known = [
+        one for one in names if known(one) and (len(one) > 2 or len(words) < 2 or one[-1].isdigit())
+    ]
+    last = words[-1] if is_set and words and known(words[-1]) else ""
+    last = last if len(words) < 2 or (last and _is_prose(words[:-1], last, known)) else ""
+    return words_known[0] if words_known else whole if known(whole) else last
+
+
+PROSE_WORD = regex(r"[^\W\d_]{2,}+[,.;:]?|[^\W\d_]++-[^\W\d_]++|[aI]")
+
+
+def _is_prose(words: list[str], name: str, known: Known) -> bool:
+    """Return True for words before a name that are no factors of it, as in weights V and 2 W_q."""
+    is_factor = known(words[-1]) and not words[-1].casefold().startswith(name[:1].casefold())
+    return not is_factor and all(map(PROSE_WORD.fullmatch, words))
+
+
+def _is_symbol(letter: str, words: list[str]) -> bool:
+    """Return True for a letter beside a word that may be its symbol; weights V is a product."""
+    is_input = letter.upper() in "QKVX" and not words[-1].casefold().startswith(letter.casefold())
+    return letter.isalpha() and len(letter) < 3 and not is_input
