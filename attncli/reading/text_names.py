@@ -47,7 +47,7 @@ NAME = rf"(?:\\\w+(?:\{{\w+\}}| (?=\w))|[^\W\d])[\w.^{{}}]*{PLACES}"
 IS_SET = r"(?<![<>!=*+/-])(?::?=)(?!=)|<-|≈|→"
 NEXT_STATEMENT = regex(rf"(?:[,;]\s++|(?<=\S)\s++and\s++)(?={NAME}\s*+(?:{IS_SET}))")
 BEFORE = """a an and assume const final for gegeben get given have here in input let matrix my now
-of our resulting seien sei so suppose table take the then und var we where with wir your"""
+of our resulting seien sei so soit suppose table take the then und var we where with wir your"""
 AFTER = "are as be below by equals follows is matrices matrix table tensor values vector vectors"
 BEFORE_NAME, AFTER_NAME = frozenset(BEFORE.split()), frozenset(AFTER.split())
 """Words before and after a name in a sentence."""

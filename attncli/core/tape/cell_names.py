@@ -176,8 +176,8 @@ K_rotated: rotatedk rotatedkeys krope krot ropek hookrotk keystates kr kpe
 K_all: allkeys kcache keycache
 V_all: allvalues vcache valuecache
 scores: s e score qkt ktq qk rawscores attentionscores energy energies similarity similarities \
-    dotproducts logits attnscores
-scaled: scaledscores scoresscaled qkt/√dk ktq/√dk s/√dk scores/√dk
+    dotproducts logits attnscores puntuaciones
+scaled: scaledscores scoresscaled skaliertescores qkt/√dk ktq/√dk s/√dk scores/√dk
 capped: cappedscores
 biased: biasedscores
 masked: maskedscores scoresmasked logits hookattnscores
@@ -185,13 +185,14 @@ exp: exps exponential exponentials expscores numerator numerators
 sum: sums rowsum rowsums total totals denominator denominators
 weights: a p α alpha alphas weight attention attn attentionweights attnweights attentionmatrix \
     softmax probabilities softmaxqkt/√dk softmaxqkt softmaxscores softmaxscaled softmaxs/√dk \
-    softmaxscores/√dk attentions attnoutputweights hookpattern probs attentionprobs attnprobs
+    softmaxscores/√dk attentions attnoutputweights hookpattern probs attentionprobs attnprobs \
+    gewichte attentiongewichte aufmerksamkeitsgewichte poids poidsd'attention poidsd’attention pesos pesosdeatención
 context: c z contexts contextvector contextvectors contextvec contextvecs \
     allcontextvecs headoutputs av hookz
 H: h annotations states encoderstates hiddenstates
 concat: z concatenated concatenation concatheads headsconcatenated
 output: z y o out outputs result attentionoutput av va attnoutput hookattnout attentionq,k,v \
-    softmaxqkt/√dkv softmaxqktv
+    softmaxqkt/√dkv softmaxqktv ausgabe sortie salida
 """
 ALIASES = {name: words.split() for name, words in re.findall("(?m)^(.+?): (.+)", WORDS)}
 """Other names of a step, in lower case and without blanks, underscores and signs of products.
