@@ -186,7 +186,8 @@ sum: sums rowsum rowsums total totals denominator denominators
 weights: a p α alpha alphas weight attention attn attentionweights attnweights attentionmatrix \
     softmax probabilities softmaxqkt/√dk softmaxqkt softmaxscores softmaxscaled softmaxs/√dk \
     softmaxscores/√dk attentions attnoutputweights hookpattern probs attentionprobs attnprobs \
-    gewichte attentiongewichte aufmerksamkeitsgewichte poids poidsd'attention poidsd’attention pesos pesosdeatención
+    gewichte attentiongewichte aufmerksamkeitsgewichte poids poidsd'attention poidsd’attention \
+    pesos pesosdeatención
 context: c z contexts contextvector contextvectors contextvec contextvecs \
     allcontextvecs headoutputs av hookz
 H: h annotations states encoderstates hiddenstates
