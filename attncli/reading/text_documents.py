@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from itertools import chain
 from os.path import commonprefix
 
 from attncli.core.errors import InputError, KeyPath, Place
@@ -152,7 +152,8 @@ def text_document(chunk: Chunk, are_answers: bool) -> TextDocument | None:
         InputError: for a matrix that cannot be read, or belongs to no name; for a name that is set
             twice, and not to the same numbers, which a console shows.
     """
-    plain = OPTION.sub(_plain_option, re.sub(r"\r(?!\n)", "\n", chunk.text))
+    plain = re.sub(r"\r(?!\n)", "\n", chunk.text)
+    plain = plain if are_answers else OPTION.sub(_plain_option, plain)
     if plain != chunk.text:
         chunk = replace(chunk, text=plain, original=chunk.original or chunk.text)
     has_prose = are_answers and not chunk.name.lower().endswith(YAML_SUFFIXES)
@@ -216,13 +217,15 @@ class _Reader:
     def _with_rows(self, blocks: list[Block]) -> Iterator[Block]:
         """Yield blocks; of names that are there several times, each with the row above it."""
         headings = [*ROW_HEADING.finditer(self.text)]
+        starts = [heading.start() for heading in headings]
         counts = Counter(one.name for one in blocks)
         for one in blocks:
-            before = [line for line in headings if line.start() <= one.at]
-            is_beside = before and "\n" not in self.text[before[-1].start() : one.at].lstrip()
+            number = bisect_right(starts, one.at) - 1
             is_row = ROW_ALONE.fullmatch(self.text, one.table.start, one.table.end) is not None
-            if before and is_row and one.name.isalpha() and (is_beside or counts[one.name] > 1):
-                one = replace(one, name=f"{one.name}[{before[-1]['row']}]")  # noqa: PLW2901 - whole
+            if number >= 0 and is_row and one.name.isalpha():
+                is_beside = "\n" not in self.text[starts[number] : one.at].lstrip()
+                if is_beside or counts[one.name] > 1:
+                    one = replace(one, name=f"{one.name}[{headings[number]['row']}]")  # noqa: PLW2901 - it is whole
             yield one
 
     def _without_settings(self) -> str:
@@ -283,11 +286,9 @@ class _Reader:
         rest = _blank(self.chunk.text, others)
         unread = self._unread_lines()
         left = _blank(self.masked, self.read).casefold().split("\n")
-        words = chain(*(re.findall(r"\w+", left[n - self.chunk.before - 1]) for n in unread))
-        known = (
-            [] if self.are_answers else [OPTION_WORDS[one] for one in words if one in OPTION_WORDS]
-        )
-        options = [*dict.fromkeys(known)]
+        lines = [] if self.are_answers else [left[n - self.chunk.before - 1] for n in unread]
+        words = re.findall(r"\w+", "\n".join(lines))
+        options = [*dict.fromkeys(OPTION_WORDS[one] for one in words if one in OPTION_WORDS)]
         return TextDocument(self.chunk, self.values, self.offsets, rest, unread, options)
 
     def _is_answer(self, name: str) -> bool:
@@ -350,8 +351,11 @@ class _Reader:
         """Return the key of a matrix whose name is not known; "" for a result in a problem."""
         at = self.chunk.place_at(block.table.start)
         if self.are_answers:
-            before = max((end for _, end in self.read if end <= block.table.start), default=0)
-            if not name and self.read and not self.text[before : block.table.start].strip():
+            if (
+                not name
+                and self.read
+                and not self.text[self.read[-1][1] : block.table.start].strip()
+            ):
                 hint = "write the name of the step, such as weights, before them"
                 raise error_at(at, "these numbers belong to no step", hint)
             return name if name and "[" not in name else f"line {at.line}, column {at.column}"
