@@ -201,7 +201,9 @@ class _Reader:
         self.blocks = [
             one
             for one in blocks_in(masked, self.known)
-            if self.known(one.name) or not one.table.is_flat or self._is_answer(one.name)
+            if self.known(one.name)
+            or not one.table.is_flat
+            or (are_answers and not hint_for(one.name).startswith("leave it out"))  # a size
         ]
         if are_answers:
             self.blocks = [*self._with_rows(self.blocks)]
@@ -291,10 +293,6 @@ class _Reader:
         options = [*dict.fromkeys(OPTION_WORDS[one] for one in words if one in OPTION_WORDS)]
         return TextDocument(self.chunk, self.values, self.offsets, rest, unread, options)
 
-    def _is_answer(self, name: str) -> bool:
-        """Return True for what is said to be unread in answers; sizes are not."""
-        return self.are_answers and not hint_for(name).startswith("leave it out")
-
     def _take(self, block: Block) -> None:
         for name in (block.names if not self.are_answers else ()) or (block.name,):
             plain = CELL_NAME.sub(r"[\1, \2]", plain_name(name))
@@ -309,7 +307,7 @@ class _Reader:
         if table.fault:
             raise self._error(name, table)
         heads = [cell.strip(" *`$") for cell in value.partition("\n")[0].split("|")]
-        heads = [word for word in heads if self._is_head(word)]
+        heads = [one for one in heads if COLUMN.fullmatch(one) or (one[2:] and self.known(one))]
         if value[:1] == "|" and len(heads) > 1:
             message = f"the columns {' and '.join(heads)} are matrices of their own"
             hint = "write each under its name"
@@ -367,13 +365,6 @@ class _Reader:
             hint = "write the key of the matrix, such as X, before them"
             raise error_at(at, "these numbers belong to no matrix", hint)
         return name
-
-    def _is_head(self, word: str) -> bool:
-        return word != "" and (
-            word.upper() in "QKV"
-            or COLUMN.fullmatch(word) is not None
-            or (len(word) > 2 and self.known(word))
-        )
 
     def _error(self, name: str, table: Table) -> InputError:
         """Return why a matrix cannot be read, with what is known of the code behind it."""

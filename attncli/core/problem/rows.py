@@ -19,8 +19,8 @@ from attncli.core.text.strings import count_in, count_of, regex, visible
 ROW = regex(r"([qkvxhs])[_^{(]*(\d{1,4})[)}]*")
 """The name of a row: its letter and its number."""
 
-COLUMN = regex(r"([qkv])_?\d{1,3}", re.IGNORECASE)
-"""The heading of a column of queries, keys or values: Q1."""
+COLUMN = regex(r"([qkv])(?:_?\d{1,3})?", re.IGNORECASE)
+"""The heading of a column of queries, keys or values: Q1, or Q."""
 
 PATTERNS = {
     key: rf"{letters}[_^{{(]*(?:\d{{1,4}}|[₀-₉]+)[)}}]*{alone}"
