@@ -134,7 +134,7 @@ def is_step(word: str) -> bool:
     name = re.split(r"(?<!\s)\s*+\[|(?<!\s)\s++head\b", word)[0]
     of_row = row["step"] if row else ""
     names = [name, of_row if len(of_row) > 2 or of_row in LETTERS else ""]
-    return any(may_mean_step(one, ()) for one in names if one and not one[0].isdigit())
+    return any(may_mean_step(one, ()) for one in names if one and one[0] not in "√0123456789")
 
 
 def may_be_result(word: str) -> bool:
@@ -165,15 +165,24 @@ def text_document(chunk: Chunk, are_answers: bool) -> TextDocument | None:
 
 def _plain_option(line: re.Match[str]) -> str:
     """Return a line that sets an option without its signs, in a text of the same length."""
-    key = line["key"].casefold()
-    is_plain = line["key"] == key and line["bold"] is None
+    key, value = line["key"].casefold(), line["value"]
     name = key_of(key)
-    is_option = name in KEYS and not isinstance(KEYS[name].form, ArrayForm)
-    is_option = is_option and name not in NOT_OPTIONS
-    if is_plain or not (is_option or hint_for(key).startswith("write")):
+    if line["key"] == key and not line["bold"]:
         return line[0]
-    setting = f"{key.rjust(line.end('key') - line.start())} = {line['value']}"
-    return setting.ljust(len(line[0]))
+    if name not in KEYS or name in NOT_OPTIONS or isinstance(KEYS[name].form, ArrayForm):
+        is_option = hint_for(key).startswith("write")
+    else:
+        plain = value.casefold().rstrip(".")
+        value = plain if _is_readable(name, plain) else value
+        is_option = _is_readable(name, value)
+    setting = f"{key.rjust(line.end('key') - line.start())} = {value}"
+    return setting.ljust(len(line[0])) if is_option else line[0]
+
+
+def _is_readable(key: str, value: str) -> bool:
+    with suppress(InputError):
+        return KEYS[key].form.read(value, (key,)) is not None
+    return False
 
 
 def names_steps(text: str) -> bool:
@@ -225,8 +234,8 @@ class _Reader:
             number = bisect_right(starts, one.at) - 1
             is_row = ROW_ALONE.fullmatch(self.text, one.table.start, one.table.end) is not None
             if number >= 0 and is_row and one.name.isalpha():
-                is_beside = "\n" not in self.text[starts[number] : one.at].lstrip()
-                if is_beside or counts[one.name] > 1:
+                between = self.text[starts[number] : one.at].lstrip("\n")
+                if "\n#" not in between or counts[one.name] > 1:
                     one = replace(one, name=f"{one.name}[{headings[number]['row']}]")  # noqa: PLW2901 - it is whole
             yield one
 
@@ -243,10 +252,9 @@ class _Reader:
                     self.offsets.setdefault(word, (line.start("key"), line.start("value")))
                     settings.append(line.span())
                 continue
-            for one, at in _each(line):
-                head = key_of(one["key"].partition(".")[0])
-                if head in KEYS and (not is_array(head) or self._is_mapping(line)):
-                    settings.append(self._set(one, at))
+            head = key_of(key.partition(".")[0])
+            if head in KEYS and (not is_array(head) or self._is_mapping(line)):
+                settings += [self._set(one, at) for one, at in _each(line)]
         return _blank(self.text, settings)
 
     def _is_mapping(self, line: re.Match[str]) -> bool:
@@ -278,8 +286,7 @@ class _Reader:
             self._take(block)
         if not self.are_answers:
             for line in SETTING.finditer(_blank(self.masked, self.read)):
-                for one, at in _each(line):
-                    self._take_setting(one, at)
+                self._take_setting(line)
             self._take_beside()
             self._leave_out_results()
         self.kept.sort()
@@ -454,9 +461,10 @@ class _Reader:
 
 
 def _each(line: re.Match[str]) -> list[tuple[re.Match[str], int]]:
-    """Return what a line sets, each with the offset of the text that it is in: d = 2, heads = 1."""
+    """Return what a line sets, each with the offset of its text: heads = 1, scale = 2."""
     several = [*BESIDE.finditer(line[0])] if line["sign"] else []
-    return [(one, line.start()) for one in several] if len(several) > 1 else [(line, 0)]
+    is_all = not re.search(r"\w", _blank(line[0], (one.span() for one in several)))
+    return [(one, line.start()) for one in several] if len(several) > 1 and is_all else [(line, 0)]
 
 
 def _blank(text: str, spans: Iterable[tuple[int, int]]) -> str:

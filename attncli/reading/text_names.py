@@ -51,6 +51,11 @@ of our resulting seien sei so soit suppose table take the then und var we where 
 AFTER = "are as be below by equals follows is matrices matrix table tensor values vector vectors"
 BEFORE_NAME, AFTER_NAME = frozenset(BEFORE.split()), frozenset(AFTER.split())
 """Words before and after a name in a sentence."""
+OF_MATRICES = """weight weights matrix matrices input inputs embedding embeddings token tokens query
+queries key keys value values projection projections vector vectors gewichtsmatrix eingabe
+eingabematrix entrée entrada"""
+PLAIN_WORDS = (BEFORE_NAME | AFTER_NAME | frozenset(OF_MATRICES.split())) - {"for"}
+"""Words beside a name by which its numbers are no others."""
 
 
 def plain_words(heading: str) -> str:
@@ -84,7 +89,9 @@ def name_in(heading: str, known: Known) -> str:
     statement = NEXT_STATEMENT.split(text)[-1]
     parts = [part.strip() for part in re.split(rf"{IS_SET}|(?<=\w)\s++(?:is|ist)\s++", statement)]
     parts = [part for part in parts if part] or [""]
-    is_set = re.search(rf"{IS_SET}|:[ \t*`$]*\Z", statement) is not None
+    is_set = re.search(IS_SET, statement) is not None
+    if not is_set and (with_colon := re.fullmatch(r"(.*\s)\S+:[ \t*`$]*+", statement)):
+        is_set = _are_plain(with_colon[1])
     first = _name_in_words(parts[0], known, is_set)
     others = [part for part in parts[1:] if len(part) > 2 and known(part.rstrip(": "))]
     if others and len(first) < 3:
@@ -107,15 +114,20 @@ def names_in(heading: str, known: Known) -> tuple[str, ...]:
 
 WITH_SYMBOL = regex(r"([^()\n]*+)\(\s*+([A-Za-z](?:[_^{}]++\w++}?)?)\s*+\)[:*\s]*+")
 """Words with their symbol behind them: Query weight matrix (W_Q)."""
-REMARK = regex(r"[ \t*#]*+([^()\s]++)\s++\([^()]*+\)[:*\s]*+")
+REMARK = regex(r"[ \t*#]*+([^()\s]++)\s++\((?=[^()]*[=×])[^()]*+\)[:*\s]*+")
 """A name with a remark behind it: X (3 tokens, d = 3)."""
+
+
+def _are_plain(words: str) -> bool:
+    """Return True for words that say no more of a matrix than its name does."""
+    return all(word.casefold() in PLAIN_WORDS for word in re.findall(r"[^\W\d_]+", words))
 
 
 def _name_in_words(text: str, known: Known, is_set: bool) -> str:
     """Return the name in the words of a heading; "" if none is known."""
     whole = undecorated(text).strip("[(&>,;. ")
     symbol = WITH_SYMBOL.fullmatch(text)
-    if symbol and known(symbol[2]) and not known(symbol[1].strip(" \t*#")):
+    if symbol and known(symbol[2]) and _are_plain(symbol[1]):
         return symbol[2]
     words = re.sub(r"\s\(([^()]*)\)|[:*`“”„]", r" \1 ", whole or text).split()
     count = len(words)

@@ -12,7 +12,7 @@ from attncli.core.numbers.pasted import MAKER
 from attncli.core.numbers.written import CELL
 from attncli.core.records import Record, replace
 from attncli.core.text.strings import regex, visible
-from attncli.reading.text_names import Known, name_in
+from attncli.reading.text_names import ROW_HEADING, Known, name_in
 
 MAX_BETWEEN = 200
 """Maximum number of characters between matrices of one calculation, and of a line with a name."""
@@ -87,12 +87,14 @@ TUPLE = regex(rf"\(\s*+{MAKER}")
 NO_WORDS = regex(r"[\[\](){}\s]*[-+.\d]")
 """The beginning of a list whose brackets do not match, up to its first number."""
 HEADS = regex(r"[ \t]*([^\W\d][^\s:=|]*(?:[ \t]+[^\W\d][^\s:=|]*)+)[ \t\r]*\n")
+WORD_WITHIN = regex(rf"[ \t]*+(?:{ENTRY}[ \t,;]++)++[^\W\d]\w*+(?:[ \t,;]++{ENTRY})++{LINE_END}")
 NEAR_ROW = regex(
     rf"[ \t]*+(?:[^\W\d][^\s:|]*+[ \t:|]++)?{ENTRY}[ \t,;]+{ENTRY}(?![\w.%])[^\n]*"
-    rf"|[ \t]*+(?:{ENTRY}[ \t,;]++)++[^\W\d]\w*+(?:[ \t,;]++{ENTRY})++{LINE_END}"
+    rf"|{WORD_WITHIN.pattern}"
 )
 """A line that may be meant as a row of numbers, beside rows that are."""
-TORN = regex(r"[ \t]*+[^\w\n]*+[\d½¼¾⅓⅔](?!.*(?:[^\W\d]{2}|=))[^\n]*")
+ROW_LABEL = regex(r"[^:\n]*:|[^\w\n]*\d+[.)][ \t]")
+TORN = regex(r"[ \t]*+[^\w\n(]*+[\d½¼¾⅓⅔](?!.*(?:[^\W\d]{2}|=))[^\n]*")
 """A line that begins with a number, without a word: a row with a sign too many."""
 LIST_BESIDE = regex(rf"[ \t]*,[ \t]*[\[(]|[ \t\r]*\n[ \t]*{ONE_LIST}[ \t\r]*$", re.MULTILINE)
 """What shows behind a list that it is only the first row."""
@@ -152,11 +154,18 @@ def _torn_row(text: str, after: int, table: Table, kind: str) -> tuple[int, str]
         return None
     above = text[after : table.start].removesuffix("\n").rpartition("\n")[2]
     below = line_at(text, table.end) if text[table.end - 1 : table.end] == "\n" else ""
+    width = _entries(line_at(text, table.start)) - (kind == "labelled")
     for at, line in ((table.start - 1 - len(above), above), (table.end, below)):
-        is_page = line.strip().isdigit()  # else it would be a row
-        if not is_page and (NEAR_ROW.fullmatch(line) or TORN.fullmatch(line)):
+        more = _entries(line) - width
+        is_near = NEAR_ROW.fullmatch(line) and (more == 1 or not WORD_WITHIN.fullmatch(line))
+        if is_near or (TORN.fullmatch(line) and more in (0, bool(ROW_LABEL.match(line)))):
             return at + len(line) - len(line.lstrip()), line.strip()
     return None
+
+
+def _entries(line: str) -> int:
+    """Return how many words and numbers are in a line."""
+    return sum(any(map(str.isalnum, word)) for word in re.split(r"[\s|&,;]", line))
 
 
 def line_at(text: str, at: int) -> str:
@@ -267,6 +276,8 @@ def _is_open(before: str, rows: str, known: Known) -> bool:
         labels = re.findall(r"(?m)^[ \t]*([^\W\d]\w{2,}):", rows)
         return not any(map(known, labels))
     above, _, line = before.rstrip().rpartition("\n")
+    if ROW_HEADING.fullmatch(line):
+        return False
     if HEADS.fullmatch(f"{line}\n") and not known(name_in(line, known)):  # of the columns
         line = above.rstrip().rpartition("\n")[2]
     line = line.strip()

@@ -264,17 +264,19 @@ def _has_headings(raw: Raw, text: str) -> bool:
     texts = [raw for raw in raw.values() if isinstance(raw, str) and "\n" not in raw]
     are_set = any(re.search(r"=\s*[\[(\d-]", one) for one in texts)
     has_heading = any(re.search(r"\S\s|(?:In|Out) ?\[\d", key) for key in raw)
-    has_heading = has_heading or (text.lstrip().startswith("#") and not _has_names(raw))
+    has_heading = has_heading or (text.lstrip().startswith("#") and _is_heading(text, raw))
     return any(are_open[:-1]) or has_heading or are_set
 
 
-def _has_names(raw: dict[str, Raw]) -> bool:
-    """Return True if a key is that of a problem, or the name of a step."""
+def _is_heading(text: str, raw: dict[str, Raw]) -> bool:
+    """Return True for a comment that tells whose rows follow, or stands above no known key."""
     from attncli.core.problem.key_values import key_of  # few texts begin with a heading
     from attncli.core.problem.keys import KEYS
     from attncli.core.tape.cell_names import may_mean_step
+    from attncli.reading.text_names import ROW_HEADING
 
-    return any(may_mean_step(key, KEYS) or key_of(key) in KEYS for key in raw)
+    are_names = any(may_mean_step(key, KEYS) or key_of(key) in KEYS for key in raw)
+    return not are_names or ROW_HEADING.match(text.lstrip()) is not None
 
 
 def _of_text(text: TextDocument, folder: Path) -> Iterator[Document]:

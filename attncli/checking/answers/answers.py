@@ -309,13 +309,13 @@ def written_or_mismatch(
     return Written(values, unit, texts, dtype, unreadable)
 
 
-def _are_same(step: Step, one: KeyedMatrix, other: KeyedMatrix) -> bool:
-    """Return True for a step that somebody wrote twice with the same numbers, as Output and Z."""
-    if one.at or other.at or one.texts.dtype.kind != "O":
+def _are_same(first: Array, second: Array) -> bool:
+    """Return True for cells that somebody wrote twice with the same numbers, as Output and Z."""
+    if second.dtype.kind != "O":
         return False
-    placed = [cell_positions.texts_in_place(step, both, step.value.shape) for both in (one, other)]
-    first, second = (None if texts is None else numbers_of(texts)[0] for texts in placed)
-    return first is not None and second is not None and bool((first == second).all())
+    (one, unit, _), (other, its_unit, _) = numbers_of(first), numbers_of(second)
+    are_near = np.abs(one - other) <= np.maximum(unit, its_unit) / 2
+    return bool((are_near | (first == "")).all())
 
 
 def _on_paper(
@@ -328,20 +328,17 @@ def _on_paper(
         return _mismatch(step, matrices[0], shape, submission) if placed is None else placed
     givers, texts = np.full(shape, -1), np.full(shape, "", object)
     for number, one in enumerate(matrices):
+        placed = cell_positions.texts_in_place(step, one, givers[one.at].shape)
+        if placed is None:
+            return _mismatch(step, one, givers[one.at].shape, submission)
         giver = givers[one.at].max()
-        if giver >= 0 and not _are_same(step, one, matrices[giver]):
+        if giver >= 0 and not _are_same(texts[one.at], placed):
             words = f"{visible(matrices[giver].word)} and {visible(one.word)}"
             message = f"{words} are the same step, {step.name}"
             if one.at or matrices[giver].at:
                 message = f"numbers of {step.name} are given twice, by {words}"
             raise fail(message, one.word, hint="leave one of them out")
-        givers[one.at] = number
-    for one in matrices:
-        wanted = givers[one.at].shape
-        placed = cell_positions.texts_in_place(step, one, wanted)
-        if placed is None:
-            return _mismatch(step, one, wanted, submission)
-        texts[one.at] = placed
+        givers[one.at], texts[one.at] = number, placed
     return texts
 
 

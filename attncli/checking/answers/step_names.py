@@ -16,7 +16,7 @@ from attncli.core.problem.key_values import key_of, with_key
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.marking import Marking
 from attncli.core.records import replace
-from attncli.core.tape.cell_names import LETTERS, meant
+from attncli.core.tape.cell_names import LETTERS, ROW_IN_WORDS, meant
 from attncli.core.tape.find_cells import MOST_LISTED, find_cells, several_meant
 from attncli.core.tape.step import Step
 from attncli.core.text.strings import MIN_OF_SHORT, near_words, plain_name, regex, visible
@@ -79,7 +79,11 @@ def rows_from_zero(words: Iterable[str], trace: Trace) -> dict[str, str]:
     """
     rows = dict[tuple[str, int], str]()
     for word in words:
-        if (match := NUMBERED.fullmatch(plain_name(word))) and word not in trace:
+        in_words = ROW_IN_WORDS.fullmatch(word)
+        plain = (
+            word if in_words is None else f"{in_words['step'].replace(' ', '_')}_{in_words['row']}"
+        )
+        if (match := NUMBERED.fullmatch(plain_name(plain))) and word not in trace:
             first = rows.setdefault((match[1], int(match[2])), word)
             if first != word:
                 message = f"{visible(first)} and {visible(word)} are the same row"

@@ -128,7 +128,7 @@ def _grid(text: str) -> LabelledGrid:
         text = without_tex(text)
     rows, lead = _without_brackets(text)
     if isinstance(rows, list):
-        return replace(_of_cells(rows), lead=lead)
+        return LabelledGrid(rows, lead=lead)
     text = rows
     lines = _rows_at_semicolons(_lines(text)) if ";" in text else _lines(text)
     if "|" in text:
@@ -253,7 +253,7 @@ def _without_brackets(text: str) -> tuple[str | list[Words], tuple[int, ...]]:
     lead = _lead(inner)
     lists = [(one.start(1), one[1]) for one in re.finditer(r"\[([^\[\]]*)\]", inner)]
     is_one_row = len(lists) == 1
-    are_lists = "," in between or (is_one_row and ", " in inner and ";" not in inner)
+    are_lists = "," in between or (is_one_row and ", " in inner and not set("\r\n;") & {*inner})
     if are_lists and all("," in row for _, row in lists):
         at = whole.start(1)
         return [_cells((at + start, row.rstrip(", \t\r\n")), ",") for start, row in lists], lead
