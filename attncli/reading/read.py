@@ -373,9 +373,9 @@ def _is_csv(text: str, may_be_more: bool = False) -> bool:
         return True  # what follows may be a sentence with a colon
     if KEY_LINE.search(text) or re.search(r"\[\s*\[|\\begin", content):
         return False
-    from attncli.reading.text_signs import SIGNS, WRAPPED  # which most files do not need
+    from attncli.reading.text_signs import TEXT_SIGNS, WRAPPED  # which most files do not need
 
-    if SIGNS.search(content) or WRAPPED.match(content):
+    if TEXT_SIGNS.search(content) or WRAPPED.match(content):
         return False
     if may_be_more:
         return True

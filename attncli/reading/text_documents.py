@@ -60,7 +60,8 @@ MAY_BE_ANSWER = regex(
     r"(?<![\d.])\d*\.\d+(?![\d.]).*[\s,(\[]\d*\.\d|\s=[ \t]*[-\d(\[]|[\[(]\s*[-\d.]+\s*,\s*[-\d]"
 )
 """Numbers that a student may have meant as an answer, in a line that is not read."""
-ROW_ALONE = regex(r"\s*\[?[^\[\];\n]*\]?\s*")
+ONE_ROW = regex(r"\s*\[?[^\[\];\n]*\]?\s*")
+"""A table of one row, in brackets or not."""
 FILLED_CALL = regex(rf"(?:[\d.]+\s*\*\s*)?{FILLED}")
 NO_CONTENT = regex(r"(?:^|(?<=[\s;]))(?:#(?!\S)|//|%[ \t]*(?=[^\W\d]))[^\n|]*", re.MULTILINE)
 """Comments between the rows of a matrix."""
@@ -137,12 +138,16 @@ def is_step(word: str) -> bool:
     return any(may_mean_step(one, ()) for one in names if one and one[0] not in "√0123456789")
 
 
+LIKE_INPUTS = {"positions", "embedded", "H"}
+"""Steps whose names people also give to inputs, such as positional encoding."""
+
+
 def may_be_result(word: str) -> bool:
     """Return True for the name of a step that a program may print below its inputs."""
     if len(word) < 3:
         return word in LETTERS or row_name(word) != ""
-    steps = meant(word, ALIASES)
-    return (is_step(word) and " " not in word) or bool({*steps} - {"positions", "embedded", "H"})
+    steps = {*meant(word, ALIASES)} - LIKE_INPUTS
+    return (is_step(word) and " " not in word) or bool(steps)
 
 
 def text_document(chunk: Chunk, are_answers: bool) -> TextDocument | None:
@@ -226,17 +231,21 @@ class _Reader:
         self.masked = masked
 
     def _with_rows(self, blocks: list[Block]) -> Iterator[Block]:
-        """Yield blocks; of names that are there several times, each with the row above it."""
+        """Yield blocks; one that is a row below a heading such as Token 2 has that row in its name.
+
+        A heading of Markdown between them parts the two, unless the name is there several times.
+        """
         headings = [*ROW_HEADING.finditer(self.text)]
         starts = [heading.start() for heading in headings]
         counts = Counter(one.name for one in blocks)
         for one in blocks:
             number = bisect_right(starts, one.at) - 1
-            is_row = ROW_ALONE.fullmatch(self.text, one.table.start, one.table.end) is not None
+            is_row = ONE_ROW.fullmatch(self.text, one.table.start, one.table.end) is not None
             if number >= 0 and is_row and one.name.isalpha():
                 between = self.text[starts[number] : one.at].lstrip("\n")
                 if "\n#" not in between or counts[one.name] > 1:
-                    one = replace(one, name=f"{one.name}[{headings[number]['row']}]")  # noqa: PLW2901 - it is whole
+                    yield replace(one, name=f"{one.name}[{headings[number]['row']}]")
+                    continue
             yield one
 
     def _without_settings(self) -> str:

@@ -31,7 +31,7 @@ TEX_WORDS = (
     (r"\\[a-zA-Z]+\b|\\", " "),
 )
 """LaTeX around and in a name, with what is left of it."""
-QUOTED = regex(r"(?:.*[^\w\s])?[ \t]*(['\"])([\w.^]+)\1\s*[:,]\s*")
+QUOTED_KEY = regex(r"(?:.*[^\w\s])?[ \t]*(['\"])([\w.^]+)\1\s*[:,]\s*")
 """The key of a matrix in a mapping of Python, behind what is before it."""
 ROW_HEADING = regex(
     rf"^[ \t#*>-]*(?:for[ \t]+)?(?:the[ \t]+)?{ROW_WORDS}[ \t]+[\"'“‘]?"
@@ -45,6 +45,7 @@ ARGUMENT = regex(r"(?<=\w)\([-\d.,;\s\[\]{}]*+\)(?=\s*+(?:=|≈|:|→|\Z))")
 PLACES = r"(?:\[[^\]\n]{1,20}\])*(?:_?[{(]\d+, ?\d+[)}])?"
 NAME = rf"(?:\\\w+(?:\{{\w+\}}| (?=\w))|[^\W\d])[\w.^{{}}]*{PLACES}"
 IS_SET = r"(?<![<>!=*+/-])(?::?=)(?!=)|<-|≈|→"
+"""The signs between a name and its value."""
 NEXT_STATEMENT = regex(rf"(?:[,;]\s++|(?<=\S)\s++and\s++)(?={NAME}\s*+(?:{IS_SET}))")
 BEFORE = """a an and assume const final for gegeben get given have here in input let matrix my now
 of our resulting seien sei so soit suppose table take the then und var we where with wir your"""
@@ -81,7 +82,7 @@ def name_in(heading: str, known: Known) -> str:
     text = ARGUMENT.sub("", plain_words(heading))
     rest = ROW_HEADING.sub("", text, 1).strip()
     text = rest if re.search(r"\w", rest) else text
-    if quoted := QUOTED.fullmatch(text):
+    if quoted := QUOTED_KEY.fullmatch(text):
         return quoted[2]
     if (remark := REMARK.fullmatch(text)) and known(remark[1]):
         return remark[1]
@@ -155,6 +156,7 @@ def _name_in_words(text: str, known: Known, is_set: bool) -> str:
 
 
 PROSE_WORD = regex(r"[^\W\d_]{2,}+[,.;:]?|[^\W\d_]++-[^\W\d_]++|[aI]")
+"""A word of a sentence, and not of a formula."""
 
 
 def _is_prose(words: list[str], name: str, known: Known) -> bool:

@@ -1,4 +1,4 @@
-"""What tells a text of a program, a console or notes from YAML; and fences and quotations."""
+"""Signs of a text of a program, a console or notes, which is no YAML; fences and quotations."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ SETTING = regex(
 )
 """A line that sets a key."""
 TWO_NUMBERS = r"[-+.\d][\d.eE+-]*(?:[ \t]*,)?[ \t]+[-+.\d]"
-PRINTED = r"\[(?:\s*\[)?\s*[-+.\d][^\s,]*[ \t]+[-+.\d]|(?:\w+\.)*(?:array|[tT]ensor)\("
+PRINTED_LIST = r"\[(?:\s*\[)?\s*[-+.\d][^\s,]*[ \t]+[-+.\d]|(?:\w+\.)*(?:array|[tT]ensor)\("
 CODE_LINE = (
     r"(?:import|from|using)[ \t]+[\w.]+(?:[ \t]+(?:as|import)[ \t]+[\w., *]+)?[ \t;]*"
     r"|(?:print|disp|display|library)\([^\n]*\)[ \t;]*|(?:clear|clc|close)(?:[ \t]+all)?[ \t;]*"
 )
 """A line of a program without numbers of a matrix."""
-SIGNS = regex(
+TEXT_SIGNS = regex(
     rf"^(?:{PROMPT}[ \t]+)?(?:[$\\\[]+[ \t]*)?(?:{NAME}[ \t]*+|[^\W\d][\w ()\t,]*+)(?:<-|:?=)(?!=)"
     rf"|^(?:{PROMPT}[ \t]+|##+[ \t]+){NAME}[ \t]*$"
     rf"|^(?:{PROMPT}[ \t]+)?(?:{CODE_LINE})$"
     rf"|^[^\W\d](?:[^\n:\t|>]*\n|\w*[ \t(][^\n:]*:[ \t]*\n)[ \t]*{TWO_NUMBERS}"
-    rf"|^[^\W\d][^\n:]*(?::[ \t]*\n?|\n)[ \t]*(?:{PRINTED}|\{{\{{[-\d])"
+    rf"|^[^\W\d][^\n:]*(?::[ \t]*\n?|\n)[ \t]*(?:{PRINTED_LIST}|\{{\{{[-\d])"
     r"|^(?:\\[a-zA-Z\[]|\$|\||\*\*|[-•*][ \t]+[*$`]|```|~~~)"
     r"|^[^\W\d][^\n:|]*\n[ \t]*[⎡⎛]|^[^\W\d][^\n=]*=[ \t]*\[+[-\d.]"
     r"|^(?:\{|OrderedDict\(\[\()['\"]\w+['\"][:,][ \t]*(?:\w+\.)*(?:array|tensor)\(",
     re.MULTILINE,
 )
-"""What YAML has not: lines of programs and consoles, matrices without commas, LaTeX, Markdown."""
+"""Lines of programs and consoles, matrices without commas, LaTeX, Markdown: none is YAML."""
 JSON_START = regex(r"\s*\{\s*\"\w+\"\s*:\s*[\[{\"\d]")
 WRAPPED = regex(r"\s*(?:Parameter containing:\s*)?(?:[\w.]+\(\s*)?(?:[\[({|⎡⎛┌$\\]|\+-|c\()")
 """The beginning of a pasted matrix without a name, by what is around it."""
@@ -58,7 +58,7 @@ def may_be_text(text: str, has_prose: bool) -> bool:
     """
     if JSON_START.match(text):
         return False
-    if has_prose or SIGNS.search(text):
+    if has_prose or TEXT_SIGNS.search(text):
         return True
     if text.lstrip()[:1] in ("[", "{"):
         return _has_rows(text)
@@ -83,9 +83,7 @@ def unwrapped(chunk: Chunk) -> Chunk | None:
         inside = re.sub(r"(?m)^[ \t]*+(?:> ?)++", "", text)
         return replace(chunk, text=inside, original=chunk.original or text)
     fences = [*FENCE_LINE.finditer(text)]
-    if not fences:
-        return None
-    if len(fences) > 2:
+    if not 0 < len(fences) <= 2:
         return None
     start, end = [*(fence.start() for fence in fences), len(text)][:2]
     for line in SETTING.finditer(text):

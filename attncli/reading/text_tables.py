@@ -17,7 +17,7 @@ from attncli.reading.text_names import ROW_HEADING, Known, name_in
 MAX_BETWEEN = 200
 """Maximum number of characters between matrices of one calculation, and of a line with a name."""
 PROMPT = r"(?:>{1,3}|In ?\[\d+\]:=?|Out\[\d+\] ?[:=]|octave:\d+>|julia>)(?=\s)"
-NOISE = regex(
+AROUND_ROWS = regex(
     rf"^{PROMPT}|^(?:\.\.\.|\+)(?=[ \t])|^[ \t]*(?:```|~~~)[^\n]*"
     r"|(?<=[^\s#])[ \t]+(?:#(?!\S)|//)[^\n|]*|(?:^|(?<=[\s;]))%[ \t]*(?=[^\W\d])[^\n|]*"
     r"|^[ \t]*(?:%[^\n]*|//[^\n]*|#(?!#)[^\n=]*(?:=|<-)[^\n]*[\[(][^\n]*)"
@@ -79,6 +79,7 @@ PAGE_NUMBER = regex(r"\d[ \t,;]+[-+.\d][^\n]*\n([ \t]*\d{1,3}[ \t\r]*(?:\n|\Z))\
 At the end of a text it is one only if the number before it stands alone in a line, too."""
 NUMBER_ALONE = regex(r"^[ \t]*(\d{1,3})[ \t\r]*$", re.MULTILINE)
 DENSE_ROWS = regex(rf"(?:{ROW}){{2,}}", re.MULTILINE)
+"""Rows without an empty line between them."""
 TEX_EDGE = regex(r"\\(?:begin|(?P<end>end))\s*\{[a-zA-Z]*(?:matrix|array|tabular)\*?\}")
 NUMERIC = regex(rf"(?:[\[({{\s≈~]|[\w.]{{1,40}}\(){{0,40}}{ENTRY}(?=[\s,;\])}}&…*])")
 """The beginning of a list, up to its first number."""
@@ -86,18 +87,21 @@ TUPLE = regex(rf"\(\s*+{MAKER}")
 """The beginning of several matrices, as functions return them: (tensor(…), tensor(…))."""
 NO_WORDS = regex(r"[\[\](){}\s]*[-+.\d]")
 """The beginning of a list whose brackets do not match, up to its first number."""
-HEADS = regex(r"[ \t]*([^\W\d][^\s:=|]*(?:[ \t]+[^\W\d][^\s:=|]*)+)[ \t\r]*\n")
+COLUMN_HEADS = regex(r"[ \t]*([^\W\d][^\s:=|]*(?:[ \t]+[^\W\d][^\s:=|]*)+)[ \t\r]*\n")
+"""A line of several words, as the headings of columns are."""
 WORD_WITHIN = regex(rf"[ \t]*+(?:{ENTRY}[ \t,;]++)++[^\W\d]\w*+(?:[ \t,;]++{ENTRY})++{LINE_END}")
+"""Numbers with one word among them."""
 NEAR_ROW = regex(
     rf"[ \t]*+(?:[^\W\d][^\s:|]*+[ \t:|]++)?{ENTRY}[ \t,;]+{ENTRY}(?![\w.%])[^\n]*"
     rf"|{WORD_WITHIN.pattern}"
 )
 """A line that may be meant as a row of numbers, beside rows that are."""
 ROW_LABEL = regex(r"[^:\n]*:|[^\w\n]*\d+[.)][ \t]")
+"""A label or a number before a row."""
 TORN = regex(r"[ \t]*+[^\w\n(]*+[\d½¼¾⅓⅔](?!.*(?:[^\W\d]{2}|=))[^\n]*")
 """A line that begins with a number, without a word: a row with a sign too many."""
 LIST_BESIDE = regex(rf"[ \t]*,[ \t]*[\[(]|[ \t\r]*\n[ \t]*{ONE_LIST}[ \t\r]*$", re.MULTILINE)
-"""What shows behind a list that it is only the first row."""
+"""The sign behind a list that it is only the first row."""
 
 
 class Table(Record):
@@ -113,12 +117,12 @@ class Table(Record):
 def cleaned(text: str) -> str:
     """Return a text with blanks in place of prompts, comments and other words around matrices."""
     if not text.isascii():
-        text = NO_BREAK.sub(" ", text.translate(KEYBOARD_SIGNS))
-    return NOISE.sub(lambda noise: re.sub(r"[^\n]", " ", noise[0]), text)
+        text = NO_BREAK.sub(" ", text.translate(NARROW))
+    return AROUND_ROWS.sub(lambda noise: re.sub(r"[^\n]", " ", noise[0]), text)
 
 
-KEYBOARD_SIGNS = str.maketrans("‐‑‒－．，０１２３４５６７８９", "----.,0123456789")
-"""Minus signs and digits of word processors and of wide fonts, with those of a keyboard."""
+NARROW = str.maketrans("．，０１２３４５６７８９", ".,0123456789")
+"""The digits and separators of East Asian fonts, with those of a keyboard."""
 NO_BREAK = regex(r"\u00a0(?!(?<=\d.)\d{3}(?!\d))")
 """A no-break space that does not separate thousands."""
 
@@ -260,7 +264,7 @@ def _bracketed(
 def _with_heads(text: str, after: int, table: Table, known: Known) -> int:
     """Return the start of rows, or of a line of words above them, one for each column."""
     above = text.rfind("\n", after, max(table.start - 1, after)) + 1 or after
-    heads = HEADS.fullmatch(text, above, table.start)
+    heads = COLUMN_HEADS.fullmatch(text, above, table.start)
     if heads is None or known(name_in(heads[1], known)):
         return table.start
     count = len(re.split(r"[\s,;]+", text[table.start : table.end].partition("\n")[0].strip()))
@@ -278,7 +282,7 @@ def _is_open(before: str, rows: str, known: Known) -> bool:
     above, _, line = before.rstrip().rpartition("\n")
     if ROW_HEADING.fullmatch(line):
         return False
-    if HEADS.fullmatch(f"{line}\n") and not known(name_in(line, known)):  # of the columns
+    if COLUMN_HEADS.fullmatch(f"{line}\n") and not known(name_in(line, known)):  # of the columns
         line = above.rstrip().rpartition("\n")[2]
     line = line.strip()
     name = name_in(line, known)

@@ -55,7 +55,7 @@ def _heading(before: str, known: Known, is_flat: bool) -> tuple[str, int, str]:
 AROUND_SET = regex(
     rf"(?:(?<![\w.]){MAKER}|\\(?:left|displaystyle|textstyle|q?quad|[,;:! ])|[\s$&*_`(\[{{<|.\\])+"
 )
-"""What may be written between the sign after a name and its matrix."""
+"""Signs and words between the = after a name and its matrix that change nothing."""
 CODE_BEFORE = regex(
     rf"(?s:(?=.{{0,200}}\Z)).*(?:=|<-|:)[\s$&]*(?:{MAKER}\s*+)*+"
     r"(?P<code>[^=:(]*[-+−*/@·×^]|(?:[A-Za-z][\w.]*\()+)\s*"
@@ -83,7 +83,7 @@ NOT_SHARED = "in Python these names are those of its rows; write A = B = … for
 NEXT_OF_TUPLE = regex(rf"[)\s]*,[\s(]*(?=\Z|\[|{MAKER})")
 """The text between two matrices of a tuple."""
 LIKE_CELL = regex(r"[^\W\d](?=[^\n]*[_(\[{\d₀-₉])[^\n]*")
-"""What may be the name of a cell or a row of a step, even if it is not known."""
+"""A name like that of a cell or a row of a step, even if it is not known."""
 
 
 def blocks_in(text: str, known: Known) -> list[Block]:
@@ -171,8 +171,9 @@ def _fault_above(before: str, at: int, heading: str) -> str:
     return f"{visible(lost)} is no row of numbers" if lost else ""
 
 
-VECTOR = regex(r"[a-z][_^{(]*\w{0,4}[)}]*")
-TRANSPOSED = regex(r"\.?m?T|ᵀ|\.?['’]|\^[ \t]*\{?(?:T|\\top|\\intercal|⊤|t)\}?")
+VECTOR_NAME = regex(r"[a-z][_^{(]*\w{0,4}[)}]*")
+TRANSPOSE = regex(r"\.?m?T|ᵀ|\.?['’]|\^[ \t]*\{?(?:T|\\top|\\intercal|⊤|t)\}?")
+"""The name of a vector, and the signs behind one that is written as a column."""
 
 
 def _fault(text: str, before: str, table: Table, name: str) -> str:
@@ -190,6 +191,11 @@ def _fault(text: str, before: str, table: Table, name: str) -> str:
     code = CODE_BEFORE.fullmatch(line) if len(line) < MAX_BETWEEN else None
     if text[table.start : table.end].rstrip()[-1] in "])}":
         code = code or CODE_AFTER.match(text, table.end)
-        if code and table.is_flat and VECTOR.fullmatch(name) and TRANSPOSED.fullmatch(code["code"]):
+        if (
+            code
+            and table.is_flat
+            and VECTOR_NAME.fullmatch(name)
+            and TRANSPOSE.fullmatch(code["code"])
+        ):
             return ""  # a vector is a row, whichever way it is written
     return f"{visible(code['code'].strip())} {way}" if code else ""

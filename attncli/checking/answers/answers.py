@@ -160,10 +160,11 @@ def _of_key(word: str, fault: Fault) -> Fault:
 
 
 def _without_value(answers: Mapping[str, Any]) -> Iterator[Fault]:
-    for key, raw in answers.items():
+    if answers:
         from attncli.reading.keys_without_value import faults_of_answer  # few have such keys
 
-        yield from faults_of_answer(key, raw)
+        for key, raw in answers.items():
+            yield from faults_of_answer(key, raw)
 
 
 def _uneven(submission: Submission, word: str, raw: Any, fault: Fault) -> ShapeMismatch:

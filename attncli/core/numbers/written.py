@@ -28,7 +28,7 @@ SMALL_POWER, MANY_ZEROS = r"-(?<=[eE]-)\d{3}", "0" * 200
 """Parts of every decimal number that is too small for a float (the smallest is 5e-324)."""
 ABOUT = "≈≃≅∼~"
 """Signs before a rounded number; they are ignored."""
-DASHES = "−–‒‐‑"
+DASHES = "−–‒‐‑－"
 BLANK_CELLS = frozenset(("", "~", "_", "?", "null", "Null", "NULL", "None"))
 """Texts of a blank cell."""
 MONTH = r"(jan|feb|mar|mär|apr|mai|may|jun|jul|aug|sep|okt|oct|nov|dez|dec)\w*"
@@ -38,7 +38,7 @@ DATE = rf"{DAY}|\d{{1,2}}[-. ]{{0,2}}{MONTH}|{MONTH}[-. ]{{0,2}}\d{{1,4}}"
 CURRENCY, UNIT = "[$€£¥₹]", "[kcm]?m|[km]?g|m?s"
 WITH_UNIT = rf"{CURRENCY}\s*([-+]?\d[\d.,]*)|([-+]?\d[\d.,]*)\s*(?:{CURRENCY}|{UNIT})"
 """A number with the sign of a currency or a unit, such as $5 and 5 kg."""
-CELL = r"(?:[-+−–≈~]?\.?\d(?:[^\s,;()\[\]]*[\w.%])?|[~?_])"
+CELL = rf"(?:[-+{DASHES}≈~]?\.?\d(?:[^\s,;()\[\]]*[\w.%])?|[~?_])"
 SEVERAL = rf"{CELL}(?:[\s,;]+{CELL})+"
 """The pattern of several numbers or blank cells, without operators between them."""
 

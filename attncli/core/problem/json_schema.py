@@ -66,12 +66,12 @@ def _layers() -> Schema:
     return {"type": ["array", "object", "null"], "items": layer, "additionalProperties": layer}
 
 
-LABELLED: Schema = {
+ROWS_BY_LABEL: Schema = {
     "type": "object",
     "minProperties": 1,
     "additionalProperties": {"$ref": "#/$defs/vector"},
 }
-BY_LABEL: Schema = {"anyOf": [LABELLED, listed(LABELLED)]}
+BY_LABEL: Schema = {"anyOf": [ROWS_BY_LABEL, listed(ROWS_BY_LABEL)]}
 """Rows under their labels, in a mapping or in a list of mappings."""
 
 ROWS: Schema = {"type": "array"}

@@ -221,7 +221,7 @@ def hint_for(word: str, shape: Sequence[int] = (), fitting: Sequence[str] = ()) 
     rows = [pair for row in KEYS.values() for pair in row.instead.items()]
     hints = [f"write {hint}" for hint, words in rows if ends & {*words.split()}]
     hints += [hint for hint, words in WITHOUT_KEY.items() if ends & {*words.split()}]
-    hints = [hint for hint in hints if not shape or hint != SIZES_FOLLOW]
+    hints = [hint for hint in hints if not shape or hint != SIZES_FOLLOW]  # a matrix is no size
     hints += [hint for name, hint in HINTS.items() if name in ends]
     if hints or not shape:
         return hints[0] if hints else did_you_mean(word, KEYS, "attn schema")

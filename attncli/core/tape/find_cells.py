@@ -58,16 +58,9 @@ def find_cells(
     try:
         return reader.read(name)
     except InputError as error:
-        before, bracket, inside = name.strip().rpartition("(")
-        if bracket and inside.endswith(")"):
+        for other in _in_brackets(name.strip()):
             with suppress(InputError):
-                return reader.read(f"{before}[{inside[:-1]}]")
-        if row := cell_names.ROW_IN_WORDS.fullmatch(name.strip()):
-            with suppress(InputError):
-                return reader.read(f"{row['step']}[{row['row']}]")
-        if product := cell_names.PRODUCT.fullmatch(name.strip()):
-            with suppress(InputError):
-                return reader.read(f"scores[{product['query']}, {product['key']}]")
+                return reader.read(other)
         if (step := cell_names.step_under(name, steps.values())) is not None:
             return _cells(step, (), name)
         for other, reason in _likely_names(name, reader):
@@ -76,6 +69,17 @@ def find_cells(
                 faults = (Fault(x.message, x.path, hint, needs=x.needs) for x in error.faults)
                 raise InputError(*faults) from None
         raise
+
+
+def _in_brackets(name: str) -> Iterator[str]:
+    """Yield a name in other words as one with brackets: scores(am, I), scores of am, q_1 · k_2."""
+    before, bracket, inside = name.rpartition("(")
+    if bracket and inside.endswith(")"):
+        yield f"{before}[{inside[:-1]}]"
+    if row := cell_names.ROW_IN_WORDS.fullmatch(name):
+        yield f"{row['step']}[{row['row']}]"
+    if product := cell_names.PRODUCT.fullmatch(name):
+        yield f"scores[{product['query']}, {product['key']}]"
 
 
 class _Reader(Record):
