@@ -365,11 +365,8 @@ class _Reader:
         """Return the key of a matrix whose name is not known; "" for a result in a problem."""
         at = self.chunk.place_at(block.table.start)
         if self.are_answers:
-            if (
-                not name
-                and self.read
-                and not self.text[self.read[-1][1] : block.table.start].strip()
-            ):
+            end = self.read[-1][1] if self.read else 0  # of the matrix before
+            if end and not name and not self.text[end : block.table.start].strip():
                 hint = "write the name of the step, such as weights, before them"
                 raise error_at(at, "these numbers belong to no step", hint)
             return name if name and "[" not in name else f"line {at.line}, column {at.column}"

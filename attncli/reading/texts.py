@@ -101,9 +101,8 @@ def blocks_in(text: str, known: Known) -> list[Block]:
         joined = RESULT.fullmatch(before) if blocks and len(before) < MAX_BETWEEN else None
         if not known(name) and (corner := _corner(text, table, known)):
             name, at = corner, -1
-        fault = (
-            table.fault or _fault(text, before, table, name) or _fault_above(before, at, heading)
-        )
+        fault = table.fault or _fault(text, before, table, name)
+        fault = fault or _fault_above(before, at, heading)
         place = table.start if at < 0 else table.start - len(before) + at
         one = Block(name, place, replace(table, fault=fault), names_in(heading, known))
         if blocks and blocks[-1].names and NEXT_OF_TUPLE.fullmatch(before):
@@ -134,15 +133,10 @@ def _of_tuple(first: Block, second: Block) -> tuple[Block, Block]:
     name, *others = first.names
     known = "" if first.table.fault == NOT_SHARED else first.table.fault
     fault = second.table.fault or (NOT_SHARED if len(others) > 1 else "")
-    return (
-        replace(first, name=name, names=(), table=replace(first.table, fault=known)),
-        replace(
-            second,
-            name=others[0],
-            names=tuple(others) if len(others) > 1 else (),
-            table=replace(second.table, fault=fault),
-        ),
-    )
+    rest = tuple(others) if len(others) > 1 else ()
+    first = replace(first, name=name, names=(), table=replace(first.table, fault=known))
+    table = replace(second.table, fault=fault)
+    return first, replace(second, name=others[0], names=rest, table=table)
 
 
 TURNED = regex(

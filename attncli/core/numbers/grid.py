@@ -64,6 +64,12 @@ def trimmed(at: int, piece: str) -> tuple[int, str]:
     return at + len(piece) - len(cell), cell.rstrip()
 
 
+def cells_in(line: tuple[int, str], separator: str) -> Words:
+    """Return the cells of a line with its offset, between separators, a pattern."""
+    at, text = line
+    return [trimmed(start, cell) for start, cell in pieces_of(text, separator, at)]
+
+
 def rows_of(lines: Sequence[str]) -> list[Words]:
     """Return the numbers of each line of a text block, separated by blanks or commas.
 

@@ -15,6 +15,7 @@ from attncli.core.numbers.grid import (
     Words,
     ambiguous,
     are_labels,
+    cells_in,
     decimal_comma,
     edges,
     is_word,
@@ -24,6 +25,7 @@ from attncli.core.numbers.grid import (
     whole_number,
     words_of,
 )
+from attncli.core.numbers.matrix_calls import rows_of_call
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.tex_matrices import matrix_rows, without_tex
 from attncli.core.numbers.written import SEVERAL
@@ -44,14 +46,6 @@ PRINTED = (
 WHOLE_TYPE = r"(?i)(?:u?int|long|short|bool|byte)(?:tensor\(|\d*\b)"
 """A type of whole numbers, to which a program cuts others, in such a call."""
 NOT_WHOLE = r"(?<![^\s,\[\]])(?=[^\s,\[\]]*(?:\.\d*[1-9]|[eE]-|/))[^\s,\[\]]++"
-FACTORS = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)"
-FILLED = regex(
-    rf"\s*+(?:(?P<factor>{FACTORS})\s*\*\s*)?(?P<module>(?:np|numpy|torch|jnp)\.)?"
-    r"(?:(?P<half>tri[lu])\(\s*(?:\w+\.)?)?(?:(?P<unit>eye|identity|diag)|(?P<zero>zeros)|ones)"
-    r"\(\s*+(?:[(\[]\s*+)?(?P<first>\d{1,3})(?:\s*+,\s*+(?P<second>\d{1,3}))?[\s,]*+"
-    rf"(?:[)\]]\s*+)?\)(?(half)\s*\))(?:\s*\*\s*(?P<times>{FACTORS}))?[\s;]*+"
-)
-"""A call for a matrix of zeros, of ones, or with ones on its diagonal, its sizes and a factor."""
 FACTOR = regex(r"\s*1\.0+(e[-+]\d{2,3})[ \t]*\*[ \t\r]*(?=\n)")
 """The line `1.0e+03 *`, which MATLAB prints above the numbers of which it is a factor."""
 CODE = (
@@ -73,10 +67,6 @@ IN_ROUND_BRACKETS = rf"\s*+\(?\s*+(?:\(\s*+{SEVERAL}\s*+\)[\s,;]*+)++\)?\s*+"
 """Rows in round brackets."""
 ROW_CONTINUED = regex(r";[ \t]*\.\.\.[ \t]*$", re.MULTILINE)
 """The end of a row of MATLAB with another below it; dots elsewhere are numbers left out."""
-R_CALL = regex(r"\s*(matrix|[rc]bind|c)\s*\((.*)\)[\s;]*", re.DOTALL)
-R_VECTOR = regex(r"\bc\s*\(((?:[^()]|\([^()]*\))*+)\)")
-R_SIZES = ("nrow", "ncol", "byrow")
-"""The arguments of matrix(c(1, 2, 3, 4), nrow = 2, byrow = TRUE), in their order."""
 LABELLED_LIST = regex(
     r"^([ \t]*[^\s\[\]:][^\[\]:\n]*:[ \t]*)\[([^\[\]\n]*)\](?=[ \t\r,;]*$)", re.MULTILINE
 )
@@ -110,10 +100,8 @@ def grid_of(text: str) -> LabelledGrid:
     if re.search(ELLIPSIS, text):
         raise NumberError("the numbers in place of … are missing; print or copy the whole matrix")
     text = _without_name(text)
-    if call := R_CALL.fullmatch(text):
-        return LabelledGrid(_of_r(call))
-    if (filled := FILLED.fullmatch(text)) and any(filled.group("module", "unit", "second")):
-        return LabelledGrid(_filled(filled))
+    if (rows := rows_of_call(text)) is not None:
+        return LabelledGrid(rows)
     if factor := FACTOR.match(text):
         return _multiplied(_grid(" " * factor.end() + text[factor.end() :]), factor[1])
     return _grid(text)
@@ -134,7 +122,7 @@ def _grid(text: str) -> LabelledGrid:
     if "|" in text:
         return _of_table([(at, LIST_IN_CELL.sub(_as_cells, line)) for at, line in lines])
     lines = _without_row_numbers(lines)
-    cells = [_cells(line, "\t") for line in lines] if "\t" in text else []
+    cells = [cells_in(line, "\t") for line in lines] if "\t" in text else []
     while cells and all(len(row) > 1 and not row[0][1] for row in cells):  # tabs before all rows
         cells = [row[1:] for row in cells]
     grid = _of_cells(cells) if _is_spreadsheet(cells) else _of_words(lines)
@@ -154,53 +142,6 @@ def _lines(text: str) -> Words:
 def _without_name(text: str) -> str:
     name = re.match(r"\s*[^\W\d][\w^{}]*\s*(?::?=|<-)(?=\s*\S)\s*", text)
     return re.sub(r"[^\n]", " ", name[0]) + text[name.end() :] if name else text
-
-
-def _of_r(call: re.Match[str]) -> list[Words]:
-    """Return the rows of a call of matrix (by columns, unless byrow), rbind, cbind or c."""
-    name, inside, start = call[1], call[2], call.start(2)
-    if name == "c":
-        return [_cells((start, inside), ",")]
-    vectors = [_cells((start + one.start(1), one[1]), ",") for one in R_VECTOR.finditer(inside)]
-    rest = [*filter(None, re.sub(r"\s", "", R_VECTOR.sub("", inside)).split(","))]
-    if name != "matrix":
-        if rest or len({*map(len, vectors)}) != 1:
-            raise NumberError(f"{name} is read of vectors such as c(1, 0) alone, of one length")
-        return vectors if name == "rbind" else [[*row] for row in zip(*vectors, strict=True)]
-    pairs = (one.rpartition("=") for one in rest[: len(R_SIZES)])
-    sizes = {key or other: value for (key, _, value), other in zip(pairs, R_SIZES, strict=False)}
-    by_row = {"TRUE": True, "T": True, "FALSE": False, "F": False}.get(sizes.pop("byrow", "F"))
-    are_known = by_row is not None and all(
-        key in R_SIZES and re.fullmatch(r"[1-9]\d{0,5}", n) for key, n in sizes.items()
-    )
-    if len(vectors) != 1 or len(rest) > len(R_SIZES) or not are_known:
-        raise NumberError("matrix is read as matrix(c(1, 0, 0, 1), nrow = 2, byrow = TRUE)")
-    numbers, count = vectors[0], len(vectors[0])
-    rows = int(sizes.get("nrow", 0)) or count // max(int(sizes.get("ncol", 1)), 1)
-    columns = int(sizes.get("ncol", 0)) or count // max(rows, 1)
-    if rows * columns != count:
-        raise NumberError(f"{count} numbers do not fill {rows} rows and {columns} columns")
-    if by_row:
-        return [numbers[at : at + columns] for at in range(0, count, columns)]
-    return [numbers[row::rows] for row in range(rows)]
-
-
-def _filled(call: re.Match[str]) -> list[Words]:
-    """Return the rows of a call such as `eye(2)` or `zeros((2, 3))`; of `np.zeros(3)` one row."""
-    height, width = int(call["first"]), int(call["second"] or call["first"])
-    if not (call["unit"] or call["second"]):
-        height = 1
-    number = "0" if call["zero"] else call["factor"] or call["times"] or "1"
-    at = call.start("first")
-
-    def is_there(row: int, column: int) -> bool:
-        is_in_half = {"tril": column <= row, "triu": row <= column}.get(call["half"], True)
-        return is_in_half and (row == column or not call["unit"])
-
-    return [
-        [(at, number if is_there(row, column) else "0") for column in range(width)]
-        for row in range(height)
-    ]
 
 
 def _multiplied(grid: LabelledGrid, power: str) -> LabelledGrid:
@@ -256,7 +197,7 @@ def _without_brackets(text: str) -> tuple[str | list[Words], tuple[int, ...]]:
     are_lists = "," in between or (is_one_row and ", " in inner and not set("\r\n;") & {*inner})
     if are_lists and all("," in row for _, row in lists):
         at = whole.start(1)
-        return [_cells((at + start, row.rstrip(", \t\r\n")), ",") for start, row in lists], lead
+        return [cells_in((at + start, row.rstrip(", \t\r\n")), ",") for start, row in lists], lead
     inner = inner.replace(";", "\n") if is_one_row else re.sub(r"[\r\n;]", " ", inner)
     is_dense = is_one_row and not re.search(r"[\s;]", inner.strip("[] \t\r\n"))
     if is_dense or "," in between:  # in lists a comma separates numbers, as YAML reads it too
@@ -321,11 +262,6 @@ def _rows_at_semicolons(lines: Words) -> Words:
     return [(at, row) for at, row in rows if row.strip()]
 
 
-def _cells(line: tuple[int, str], separator: str) -> Words:
-    at, text = line
-    return [trimmed(start, cell) for start, cell in pieces_of(text, separator, at)]
-
-
 def _is_spreadsheet(rows: Sequence[Words]) -> bool:
     """Return True if tabs separate cells: the same count in each row, each a number or words."""
     if len({len(row) for row in rows}) != 1 or len(rows[0]) == 1:
@@ -340,7 +276,7 @@ def _is_spreadsheet(rows: Sequence[Words]) -> bool:
 
 def table_rows(lines: Words) -> list[Words]:
     """Return the cells of the lines of a table whose columns are separated by `|`."""
-    cells = [_cells(line, r"(?<!\\)\|") for line in _without_outer_bars(lines)]
+    cells = [cells_in(line, r"(?<!\\)\|") for line in _without_outer_bars(lines)]
     return [[(at, cell.strip("*`$ ")) for at, cell in row] for row in cells]
 
 
