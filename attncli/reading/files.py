@@ -291,7 +291,7 @@ def is_file(path: str, within: str = "") -> bool:
 
 
 class Entry(NamedTuple):
-    """What is in a folder or below; its `parts` are the names on the way, without suffixes."""
+    """A file or a folder below another one; `parts` are the names on the way, without suffixes."""
 
     path: str
     parts: tuple[str, ...]

@@ -80,9 +80,7 @@ def rows_from_zero(words: Iterable[str], trace: Trace) -> dict[str, str]:
     rows = dict[tuple[str, int], str]()
     for word in words:
         in_words = ROW_IN_WORDS.fullmatch(word)
-        plain = (
-            word if in_words is None else f"{in_words['step'].replace(' ', '_')}_{in_words['row']}"
-        )
+        plain = in_words.expand(r"\g<step>_\g<row>").replace(" ", "_") if in_words else word
         if (match := NUMBERED.fullmatch(plain_name(plain))) and word not in trace:
             first = rows.setdefault((match[1], int(match[2])), word)
             if first != word:
