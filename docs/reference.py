@@ -11,8 +11,7 @@ from unittest import mock
 import attncli
 from attncli.cli.listings import EXIT_STATUSES, VARIABLES
 from attncli.cli.main import SUMMARIES, run
-from attncli.core.problem.keys import KEYS
-from attncli.core.problem.kinds import KINDS
+from attncli.core.problem.keys import KEYS, KINDS
 from attncli.core.tape.cell_names import ALIASES
 from attncli.printing.formats import FORMATS, FormatKind, formats_of
 

@@ -20,15 +20,15 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.scores import SCORES
 from attncli.core.attention.softmax import ALONG_KEYS
+from attncli.core.calculation.compute import compute
+from attncli.core.calculation.trace import Trace
+from attncli.core.declare import Mechanism, Shapes, letters
 from attncli.core.errors import Fault, InputError, collected, fail, refuse
-from attncli.core.mechanisms.compute import compute
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.forms import choice
 from attncli.core.numbers.written import to_count
-from attncli.core.problem.keys import KEYS
-from attncli.core.problem.kinds import KINDS, Kind, Shapes
+from attncli.core.problem.keys import KEYS, KINDS, OPTIONS, cutting
 from attncli.core.problem.problem import Problem
-from attncli.core.problem.shapes import Sizes, gate_shapes, is_transposed, shapes_of
+from attncli.core.problem.shapes import Sizes, array_form, is_transposed, shapes_of
 
 TOKENS = ("I", "love", "AI")
 MEMORY_TOKENS = ("m1", "m2")
@@ -36,16 +36,13 @@ MEMORY_TOKENS = ("m1", "m2")
 WIDE, NARROW = 4, 2
 """Widths of X and of all others, which differ from the number of tokens, so that sizes show."""
 
-GATES = {"heads": "heads", "features": "heads*d_v"}
-"""The columns of a new problem's gate, by the word for it."""
-
 PROJECTED = ("Q", "K", "V")
 
-RATES = ("alpha", "beta")
-"""Matrices of the numbers 1/2 and 1."""
+BY_WORD = [key for key, row in KEYS.items() if row.drawn]
+"""Keys of matrices that are drawn for a word."""
 
-INPUTS = ("X", "memory", "u", "h_0", "V")
-"""Matrices of the numbers 0, 1 and 2; all others have 0 and 1."""
+HIDING = [one.name for one in OPTIONS if one.hides_weights]
+"""Keys with which a calculation shows no weights, whose flaws could be seen."""
 
 REDRAWS = 200
 DRAWS_PER_FLAW = 20
@@ -82,7 +79,7 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     values: dict[str, Any] = {key: row.default for key, row in KEYS.items()}
     values |= {"tokens": TOKENS, "memory_tokens": MEMORY_TOKENS}
     faults = list[Fault]()
-    for key in [key for key in options if key not in ("score", "mask", "gate")]:
+    for key in [key for key in options if key not in ("score", "mask", *BY_WORD)]:
         with collected(faults):
             values[key] = KEYS[key].form.read(options[key], (key,))
             if isinstance(values[key], np.ndarray):
@@ -102,12 +99,12 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
 
     shapes = shapes_of(kind, values)
     wanted = [*kind.needs, *kind.start, *(["W_o"] if values["heads"] > 1 else [])]
-    keys = [key for key in shapes if key in wanted]
+    keys = [key for key in shapes if key in wanted or _is_matrix_in(wanted, key, shapes)]
     required = [p.name for p in SCORES[score["name"]].parameters if p.required]
     keys += [f"score.{name}" for name in required if name not in score]
-    of_gate = _of_gate(options, values["kind"])
-    shapes |= of_gate
-    keys += of_gate
+    by_word = _shapes_by_word(options, kind)
+    shapes |= by_word
+    keys += by_word
     sizes = _sizes(kind, values, {key: shapes[key] for key in keys}, asked)
     written_as = values["tokens_as"], values["weights_as"]
     drawn = {key: tuple(sizes.size(letter) or 1 for letter in shapes[key]) for key in keys}
@@ -124,7 +121,7 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     keyed |= {"score": score} if "score" in kind.keys else {}
     if "memory" in keys:
         keyed["memory_tokens"] = list(values["memory_tokens"])
-    keyed |= {"gate": {}} if of_gate else {}  # in place of the word for it
+    keyed |= {key.partition(".")[0]: {} for key in by_word}  # in place of the word for it
     mask = keyed.get("mask")
     row = MASKS.get(mask) if isinstance(mask, str) else None
     if row is not None and row.start is not None:
@@ -134,15 +131,25 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     return _without_flaws(keyed, drawn)
 
 
-def _of_gate(options: Mapping[str, Any], kind: str) -> Shapes:
-    if "gate" not in options:
-        return {}
-    if "gate" not in KINDS[kind].keys:
-        raise fail(f"gate has no use in kind {kind}", "gate", hint="leave it out")
-    return gate_shapes(GATES[choice(GATES).read(options["gate"], ("gate",))])
+def _is_matrix_in(wanted: Container[str], key: str, shapes: Shapes) -> bool:
+    """Return whether a part such as `encoder.W` is a matrix of a key that is wanted."""
+    head, _, part = key.partition(".")
+    return bool(part) and head in wanted and len(shapes[key]) > 1
 
 
-def _with_defaults(score: object, kind: Kind) -> dict[str, Any]:
+def _shapes_by_word(options: Mapping[str, Any], kind: Mechanism) -> Shapes:
+    """Return the shapes of the matrices that are drawn for a word, such as `gate: heads`."""
+    shapes = Shapes()
+    for key in filter(options.__contains__, BY_WORD):
+        if key not in kind.keys:
+            raise fail(f"{key} has no use in kind {kind.name}", key, hint="leave it out")
+        drawn = KEYS[key].drawn
+        parts = drawn[choice(drawn).read(options[key], (key,))]
+        shapes |= {f"{key}.{part}": letters(shape) for part, shape in parts.items()}
+    return shapes
+
+
+def _with_defaults(score: object, kind: Mechanism) -> dict[str, Any]:
     if "score" not in kind.keys:
         return {"name": kind.score}
     raw = {"name": kind.score} | score if isinstance(score, dict) else {"name": score}
@@ -152,7 +159,7 @@ def _with_defaults(score: object, kind: Kind) -> dict[str, Any]:
 
 
 def _sizes(
-    kind: Kind, values: Mapping[str, Any], shapes: Shapes, widths: Mapping[str, int]
+    kind: Mechanism, values: Mapping[str, Any], shapes: Shapes, widths: Mapping[str, int]
 ) -> Sizes:
     """Return the letters of a new problem's matrices and of its scores, bound to sizes.
 
@@ -186,9 +193,7 @@ def _sizes(
     if narrow < 1:
         raise fail(f"d_k is {leader('d_k')}, of which each is 1 or more", name, hint="make it 4")
 
-    sizes = Sizes(
-        values["heads"], values["kv_heads"], False, halves=1 + bool(values["differential"])
-    )
+    sizes = Sizes(values["heads"], values["kv_heads"], False, cut_by=cutting(values))
     sizes.bind("heads", values["heads"], "", "")
     letters = re.findall(r"[A-Za-z]\w*", " ".join(map(" ".join, shapes.values())))
     _refuse_unused(asked, {*map(leader, ["n", "m", *letters])}, leader, values["kind"])
@@ -207,7 +212,7 @@ def _refuse_unused(
             raise fail(f"{name} has no use in kind {kind}", name, hint="leave it out")
 
 
-def _leaders(kind: Kind, score: str, keys: Container[str]) -> Callable[[str], str]:
+def _leaders(kind: Mechanism, score: str, keys: Container[str]) -> Callable[[str], str]:
     """Return a function that maps letters which must be equal to one of them."""
     leaders: dict[str, str] = {}
 
@@ -253,11 +258,11 @@ def _without_flaws(options: Mapping[str, Any], drawn: Mapping[str, tuple[int, ..
 
 def _matrix(random: Random, key: str, shape: tuple[int, ...], sparse: bool = True) -> Array:
     """Return small whole numbers; a sparse matrix is mostly zeros."""
-    if key in RATES:
-        return draw(random, shape, (0.5, 1.0), zeros=0)
-    is_dense = not sparse or key in PROJECTED
-    zeros = 0.4 * random.random() + (0 if is_dense else 0.5)
-    return draw(random, shape, (1.0, 2.0) if key in INPUTS else (1.0,), zeros)
+    row = KEYS[key.partition(".")[0]]
+    if row.zeros is None:
+        return draw(random, shape, row.numbers, zeros=0)
+    zeros = 0.4 * random.random() + (row.zeros if sparse else 0)
+    return draw(random, shape, row.numbers, zeros)
 
 
 def _tried(options: Mapping[str, Any], matrices: Mapping[str, Array]) -> tuple[Problem, float]:
@@ -268,7 +273,7 @@ def _tried(options: Mapping[str, Any], matrices: Mapping[str, Array]) -> tuple[P
         values[head] = {**values.get(head, {}), part: raw} if part else raw
     problem = Problem(**values)
     try:
-        trace = compute(Problem(**values | {"online": None}))  # tiles show no weights
+        trace = compute(Problem(**values | dict.fromkeys(HIDING)))
     except InputError:  # such as for the cosine of a row of zeros
         return problem, inf
     return problem, GRAVE * (saturated(trace) + alike(trace)) + small_flaws(trace)
@@ -340,12 +345,11 @@ def small_flaws(trace: Trace) -> int:
             tokens = np.moveaxis(problem.array(key), -2, 0)
             count += _repeated(tokens) + int((~tokens.any(axis=(1, 2, 3))).sum())
             count += _repeated(np.moveaxis(tokens, -1, 0)) if key in PROJECTED else 0
-        elif key in RATES:
+        elif KEYS[key.partition(".")[0]].zeros is None:
             count += int((problem.array(key) == 1).all())
-        elif key.startswith(("W_", "encoder.", "decoder.")):
+        elif array_form(key).is_weight or "." in key:
             array = problem.array(key)
-            is_of_network = not key.startswith("W_")
-            zeros = (~array.any(axis=-2)).sum() if is_of_network else GRAVE * (not array.any())
+            zeros = (~array.any(axis=-2)).sum() if "." in key else GRAVE * (not array.any())
             count += _repeated(np.moveaxis(array, -1, 0)) + int(zeros)
     made = (one.array for one in trace if one.plain.startswith(PROJECTED))
     return count + sum(int((~one.any(axis=-2)).sum()) for one in made)

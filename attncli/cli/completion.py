@@ -19,7 +19,7 @@ from attncli.cli.output import print_lines, write_bytes
 from attncli.core.errors import InputError
 
 if TYPE_CHECKING:
-    from attncli.core.mechanisms.trace import Trace
+    from attncli.core.calculation.trace import Trace
     from attncli.printing.formats import FormatKind
 
 Shell: TypeAlias = Literal["bash", "zsh", "fish"]
@@ -205,7 +205,7 @@ def _of_keys(command: str, key: str) -> Candidates:
 
 def _traces(context: Any) -> Iterator["Trace"]:
     """Yield the calculations of the problems on the line, with the options on the line."""
-    from attncli.core.mechanisms.compute import compute
+    from attncli.core.calculation.compute import compute
     from attncli.core.problem.keys import KEYS
     from attncli.reading.load import Overrides, load_each
 

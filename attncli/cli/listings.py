@@ -69,7 +69,7 @@ def score_tables() -> Iterator["Line"]:
     from attncli.core.attention.norms_and_activations import ACTIVATIONS, LAYER_NORMS, NORMS
     from attncli.core.attention.positions import POSITIONS
     from attncli.core.attention.scores import SCORES
-    from attncli.core.problem.kinds import KINDS
+    from attncli.core.problem.keys import KINDS
     from attncli.printing.layout import wrapped
 
     yield [("kind: the mechanism", "title")]
@@ -240,7 +240,7 @@ def demo(
     opens: Annotated[bool, options.output("--open/--no-open", help=OPEN_HELP)] = True,
 ) -> None:
     options.prepare_numpy()
-    from attncli.core.mechanisms.compute import compute
+    from attncli.core.calculation.compute import compute
     from attncli.pages.html import traces
     from attncli.printing.formats import Selection
     from attncli.reading.files import sample_path

@@ -13,11 +13,11 @@ import numpy as np
 
 from attncli.core.arithmetic.calls import Call
 from attncli.core.arithmetic.elements import Array
+from attncli.core.calculation.trace import Trace
 from attncli.core.explaining.explain import CellPlace, Explainer, Explanation
 from attncli.core.formulas import tree
 from attncli.core.formulas.printers import MathML
 from attncli.core.formulas.text import binds_enough
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.tape.cell_names import Index, place_of
 from attncli.core.tape.evaluation import array_of, evaluate
 from attncli.core.tape.step import Expression, Step

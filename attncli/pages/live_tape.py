@@ -21,12 +21,12 @@ from attncli.core.attention.softmax import (
     Sum,
     WithSink,
 )
+from attncli.core.calculation.trace import Trace
 from attncli.core.errors import InputError, fail
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.written import NumberAsWritten
-from attncli.core.problem.kinds import KINDS
+from attncli.core.problem.keys import KINDS
 from attncli.core.problem.shapes import is_transposed
 from attncli.core.tape.evaluation import array_of, evaluate, mapped, sources, walk
 from attncli.core.tape.step import LEADING, Expression, Operation, Step, notation_of

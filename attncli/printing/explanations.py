@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attncli.core.calculation.trace import Trace, find
 from attncli.core.errors import fail
 from attncli.core.explaining.explain import Explainer, Explanation, cells, is_blank, written
-from attncli.core.mechanisms.trace import Trace, find
 from attncli.core.problem.key_values import key_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.records import Record, replace

@@ -15,9 +15,9 @@ import numpy as np
 from attncli.core.arithmetic.calls import CallRecorder, each
 from attncli.core.arithmetic.elements import ERF, Array
 from attncli.core.attention.norms_and_activations import Phi
+from attncli.core.calculation.trace import Trace
 from attncli.core.errors import fail, located
 from attncli.core.formulas.text import text
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
 from attncli.core.tape.evaluation import walk

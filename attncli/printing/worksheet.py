@@ -13,13 +13,12 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.scores import SCORES, SplitHeads
+from attncli.core.calculation.compute import compute
+from attncli.core.calculation.trace import Trace, equal_steps
 from attncli.core.errors import InputError, fail, located
-from attncli.core.mechanisms.compute import compute
-from attncli.core.mechanisms.trace import Trace, equal_steps
 from attncli.core.numbers.forms import ArrayForm
 from attncli.core.problem.key_values import key_of, keys_of
-from attncli.core.problem.keys import KEYS
-from attncli.core.problem.kinds import KINDS, TEXT_KEYS
+from attncli.core.problem.keys import KEYS, KINDS, TEXT_KEYS
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
 from attncli.core.tape.by_hand import Rounding

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attncli.core.errors import Fault, InputError, KeyPath, Locate, Place, fail, located, nowhere
-from attncli.core.problem.keys import KEYS
-from attncli.core.problem.kinds import TEXT_KEYS
+from attncli.core.problem.keys import KEYS, TEXT_KEYS
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import regex, visible
 

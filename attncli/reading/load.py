@@ -12,8 +12,7 @@ from attncli.core.numbers.forms import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
 from attncli.core.numbers.matrices import as_block, grid_in
 from attncli.core.problem.alike import Forms
 from attncli.core.problem.key_values import key_of, names_of, with_keys
-from attncli.core.problem.keys import KEYS, WITH_PARTS
-from attncli.core.problem.kinds import KINDS
+from attncli.core.problem.keys import KEYS, KINDS, WITH_PARTS
 from attncli.core.problem.marking import FLAGS
 from attncli.core.problem.problem import Problem
 from attncli.core.problem.rows import (

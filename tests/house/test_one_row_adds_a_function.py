@@ -22,10 +22,10 @@ from attncli.core.attention.masks import MASKS, MaskForm
 from attncli.core.attention.normalizers import NORMALIZERS
 from attncli.core.attention.parameters import Normalize, Parameter
 from attncli.core.attention.scores import SCORES
-from attncli.core.mechanisms import attention
+from attncli.mechanisms.attention import steps as attention
 from attncli.core.numbers.forms import count, number
-from attncli.core.problem import kinds
-from attncli.core.problem.kinds import KINDS
+from attncli.core.problem import keys as kinds
+from attncli.core.problem.keys import KINDS
 from attncli.core.tape import operations
 from attncli.core.tape.operations import MatMul, Scale, dot
 from attncli.core.tape.step import Expression, Operation

@@ -10,11 +10,13 @@ from attncli.core.attention import norms_and_activations, scores
 from attncli.core.attention.masks import Masked
 from attncli.core.attention.normalizers import Hardmax, Sigmoid, Sparsemax, Unblocked
 from attncli.core.attention.softmax import Exp, Sum, shifted
-from attncli.core.mechanisms import recurrent, training, transformer
 from attncli.core.tape import backward_operations, operations
 from attncli.core.tape.operations import Add, Divide, MatMul, Scale, Transposed
 from attncli.core.tape.step import Operation, Step
 from attncli.core.tape.tape import Tape
+from attncli.mechanisms.gradient import steps as training
+from attncli.mechanisms.recurrent import steps as recurrent
+from attncli.mechanisms.transformer import steps as transformer
 
 AXES = ("query", "key", "hidden")
 

@@ -14,12 +14,14 @@ import pytest
 import attncli
 from attncli.core.attention import masks, normalizers, norms_and_activations, scores, softmax
 from attncli.core.formulas.text import text
-from attncli.core.mechanisms import recurrent, training, transformer
 from attncli.core.tape import operations
 from attncli.core.tape.backward_operations import summed_to_shape
 from attncli.core.tape.evaluation import array_of, evaluate, walk
 from attncli.core.tape.step import Operation, Step, notation_of
 from attncli.core.tape.tape import Tape
+from attncli.mechanisms.gradient import steps as training
+from attncli.mechanisms.recurrent import steps as recurrent
+from attncli.mechanisms.transformer import steps as transformer
 from tests.conftest import table
 from tests.laws.operations import OPERATIONS, F
 from tests.mechanisms.table import Keys, computed, recorded, rows

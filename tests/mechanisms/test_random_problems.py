@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.core.calculation.compute import compute
 from attncli.core.errors import InputError
-from attncli.core.mechanisms.compute import compute
 from tests.conftest import DATA
 from tests.mechanisms.table import Keys, as_lists, is_array, problem_of, rows
 from tests.oracles import reference

@@ -23,6 +23,7 @@ from attncli.checking.answers.step_names import (
     rows_from_zero,
 )
 from attncli.core.arithmetic.elements import Array
+from attncli.core.calculation.trace import Trace
 from attncli.core.errors import (
     Fault,
     InputError,
@@ -33,7 +34,6 @@ from attncli.core.errors import (
     located,
     refuse,
 )
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers import last_place
 from attncli.core.numbers.grid import DECIMAL_COMMA
 from attncli.core.numbers.last_place import dtype_of_texts, number_of, numbers_of

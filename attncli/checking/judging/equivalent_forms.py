@@ -14,8 +14,8 @@ from attncli.checking.judging.agreement import agrees, is_same
 from attncli.checking.judging.operands import Reference
 from attncli.core.attention.masks import Masked
 from attncli.core.attention.softmax import Exp, ShiftedExp, SinkPower, Sum, WithSink, shifted
+from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.tree import Formula, Words, minus
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import EMPTY, replace
 from attncli.core.tape.backward_operations import Pointwise, Subtract
 from attncli.core.tape.by_hand import Rounding

@@ -14,23 +14,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from attncli.checking.mistakes import (
-    of_blocks,
-    of_delta,
-    of_differential,
-    of_gates,
-    of_gradients,
-    of_latent,
     of_masks,
-    of_networks,
     of_normalizers,
     of_positions,
-    of_recurrent,
     of_score_inputs,
     of_scores,
-    of_tiles,
     of_weights,
 )
-from attncli.checking.mistakes.mistake import (
+from attncli.core.attention.masks import Mask, Masked, kept
+from attncli.core.calculation.mistake import (
     Changes,
     Mistake,
     Nodes,
@@ -41,22 +33,22 @@ from attncli.checking.mistakes.mistake import (
     mistake,
     wrong,
 )
-from attncli.core.attention.masks import Mask, Masked, kept
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.calculation.trace import Trace
+from attncli.core.declare import declared
 from attncli.core.records import Record, replace
 from attncli.core.tape.evaluation import Change, transform
 from attncli.core.tape.operations import MatMul, Scale, Transposed
 from attncli.core.tape.step import Expression, Step
 
 FILES = (
-    *(of_scores, of_positions, of_masks, of_recurrent, of_weights, of_normalizers),
-    *(of_delta, of_gates, of_differential, of_latent, of_networks, of_tiles),
-    *(of_score_inputs, of_blocks, of_gradients),
+    *map(vars, (of_scores, of_positions, of_masks, of_weights, of_normalizers)),
+    *(one.mistakes() for one in declared().values()),
+    vars(of_score_inputs),
 )
-"""The modules of the mistakes, simple ones first: explanations are preferred in this order."""
+"""The names in the modules of mistakes, simple ones first: this order prefers explanations."""
 
 MISTAKES: dict[str, Mistake] = {
-    row.id: row for file in FILES for row in vars(file).values() if isinstance(row, Mistake)
+    row.id: row for names in FILES for row in names.values() if isinstance(row, Mistake)
 }
 """Every mistake by its id."""
 

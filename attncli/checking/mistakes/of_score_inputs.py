@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import (
+from attncli.core.attention.masks import Masked
+from attncli.core.attention.scores import (
+    SCORES,
+    Cosine,
+    GaussianExponent,
+    PairDot,
+    Pairs,
+    RepeatHeads,
+    SplitHeads,
+)
+from attncli.core.calculation.mistake import (
     Changes,
     Nodes,
     is_named,
@@ -17,17 +27,7 @@ from attncli.checking.mistakes.mistake import (
     uncut,
     wrong,
 )
-from attncli.core.attention.masks import Masked
-from attncli.core.attention.scores import (
-    SCORES,
-    Cosine,
-    GaussianExponent,
-    PairDot,
-    Pairs,
-    RepeatHeads,
-    SplitHeads,
-)
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.calculation.trace import Trace
 from attncli.core.records import replace
 from attncli.core.tape.evaluation import walk
 from attncli.core.tape.operations import Below, MatMul, Transposed, dot

@@ -7,9 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import (
+from attncli.core.attention.scores import (
+    ConcatenatePairs,
+    Cosine,
+    EachPair,
+    GaussianExponent,
+    PairDot,
+    RepeatHeads,
+)
+from attncli.core.attention.softmax import Exp
+from attncli.core.calculation.mistake import (
+    ROOT_OF_D_K,
     Changes,
     Nodes,
+    divides_by_root,
     is_bias,
     is_named,
     is_projection,
@@ -20,30 +31,14 @@ from attncli.checking.mistakes.mistake import (
     rising,
     wrong,
 )
-from attncli.core.attention.scores import (
-    ConcatenatePairs,
-    Cosine,
-    EachPair,
-    GaussianExponent,
-    PairDot,
-    RepeatHeads,
-)
-from attncli.core.attention.softmax import Exp
+from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.text import text
-from attncli.core.formulas.tree import Root, named
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
 from attncli.core.tape.evaluation import rewritten, transform
 from attncli.core.tape.operations import Add, Concatenate, MatMul, Scale, SoftCap, Tanh, Transposed
 from attncli.core.tape.step import Expression, Operation, ShapeError, Step
 
-ROOT = Root(named("d_k"))
-
 OTHER_DIVISOR = "The scores were divided by {by}, not by {right}."
-
-
-def divides_by_root(scale: Scale) -> bool:
-    return scale.times == 1 and scale.symbol is not None and text(scale.symbol) == text(ROOT)
 
 
 @mistake("The scores were not scaled.", "Calculate {formula}.")
@@ -76,7 +71,10 @@ def _scaled_by(step: Step, trace: Trace, *letters: str) -> Changes:
             by = sqrt(size) if letter.startswith("√") else float(size)
             other = replace(scale, times=1.0, over=by)
             shown = f"{letter} = √{size} = {by:.4g}" if letter[0] == "√" else f"{letter} = {by:g}"
-            right = text(scale.symbol or ROOT), text(scale.value or scale.symbol or ROOT)
+            right = (
+                text(scale.symbol or ROOT_OF_D_K),
+                text(scale.value or scale.symbol or ROOT_OF_D_K),
+            )
             yield {step.name: other}, {"by": (letter, shown), "right": right}
 
 
@@ -111,9 +109,9 @@ def scaled_needlessly(step: Step, trace: Trace) -> Changes:
     is_scaled = any(other.stem == "scaled" for other in trace)
     when = "which comes one step later" if is_scaled else "which is not asked for"
     if step.plain.startswith("scores"):
-        yield {step.name: Scale(node, over=root, symbol=ROOT)}, {"when": when}
+        yield {step.name: Scale(node, over=root, symbol=ROOT_OF_D_K)}, {"when": when}
     elif isinstance(node, Exp) and not is_scaled:
-        scaled = Scale(node.operand, over=root, symbol=ROOT)
+        scaled = Scale(node.operand, over=root, symbol=ROOT_OF_D_K)
         yield {step.name: replace(node, operand=scaled)}, {"when": when}
 
 

@@ -8,7 +8,10 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import (
+from attncli.core.attention.normalizers import Unblocked
+from attncli.core.attention.scores import MergeHeads, RepeatHeads, SplitHeads
+from attncli.core.attention.softmax import Exp, Sum
+from attncli.core.calculation.mistake import (
     Changes,
     Nodes,
     is_named,
@@ -19,10 +22,7 @@ from attncli.checking.mistakes.mistake import (
     rewritten_steps,
     wrong,
 )
-from attncli.core.attention.normalizers import Unblocked
-from attncli.core.attention.scores import MergeHeads, RepeatHeads, SplitHeads
-from attncli.core.attention.softmax import Exp, Sum
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.calculation.trace import Trace
 from attncli.core.records import replace
 from attncli.core.tape.evaluation import array_of, rewritten, transform, walk
 from attncli.core.tape.operations import Add, Divide, MatMul, Scale, Transposed

@@ -14,11 +14,11 @@ from attncli.checking.judging.agreement import CUT_OFF, MAX_COINCIDENCE, agrees
 from attncli.checking.judging.judge import Judge
 from attncli.checking.judging.judged_steps import CORRECT, Finding
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.checking.mistakes.mistake import Blanks, Mistake
 from attncli.checking.naming.hypotheses import Hypothesis, WrongStep
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.softmax import Sum
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.calculation.mistake import Blanks, Mistake
+from attncli.core.calculation.trace import Trace
 from attncli.core.records import Record, replace
 from attncli.core.tape.evaluation import Change, Values, broadcast_to_step, evaluate, sources, walk
 from attncli.core.tape.operations import Transposed

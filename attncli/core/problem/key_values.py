@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from attncli.core.attention.scores import SCORES
+from attncli.core.declare import Mechanism, declared
 from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, fail, refuse
 from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.matrices import as_raw, grid_in, to_array
-from attncli.core.numbers.other_words import HINTS, OTHER_WORDS
+from attncli.core.numbers.other_words import HINTS
 from attncli.core.numbers.written import dotted, is_open, name_of, shape_words
-from attncli.core.problem.keys import KEYS, WITH_PARTS
-from attncli.core.problem.kinds import KINDS
+from attncli.core.problem.keys import BESIDE_KINDS, KEYS, KINDS, WITH_PARTS
 from attncli.core.problem.rows import PATTERNS, row_name
 from attncli.core.problem.shapes import heads_of
 from attncli.core.records import EMPTY
@@ -65,8 +65,6 @@ STORED = regex(
 )
 """The name of a weight of `nn.Linear` in a state_dict: self_attn.q_proj.weight, query.weight."""
 
-AS_STORED = "first rows and the others, and weights_as: out_in"
-
 SIZES_FOLLOW = "leave it out, sizes follow from the matrices; 1/sqrt(d_k) in scale knows d_k"
 WITHOUT_KEY = {
     SIZES_FOLLOW: (
@@ -81,14 +79,7 @@ WITHOUT_KEY = {
     "write b_q, b_k and b_v, its three equal parts": "in_proj_bias c_attn.bias",
     "write it under W_o, as Conv1D stores (in, out)": "c_proj",
     "write it under b_o": "c_proj.bias",
-    OTHER_WORDS["seq2seq"]: "s h",
-    f"write W_dkv and W_kr, its {AS_STORED}": "kv_a_proj_with_mqa wkv_a",
-    f"write W_uk and W_uv, of each head its {AS_STORED}": "kv_b_proj wkv_b",
-    f"write W_uq and W_qr, of each head its {AS_STORED}": "q_b_proj wq_b",
-    "write it under W_dq": "q_a_proj wq_a",
-    "write latent_norm: rms, and the gains under gain_q and gain_kv": (
-        "q_a_layernorm kv_a_layernorm kv_norm"
-    ),
+    **{hint: words for one in declared().values() for hint, words in one.hints.items()},
 }
 """Hints for keys of other tools that no one key replaces; the rows of `KEYS` have the rest."""
 
@@ -269,11 +260,11 @@ def _unknown(key: str, named: Mapping[str, Any]) -> Fault:
     """Return the fault of an unknown key; of a matrix, with its shape and the keys that have it."""
     kind = KINDS.get(str(named.get("kind", "self")), KINDS["self"])
     sizes, shape = dict[str, int](), _shape(named[key])
-    for name, axes in kind.all_shapes.items():
+    for name, axes in kind.shapes.items():
         sizes |= zip(axes, _shape(named.get(name))[-len(axes) :], strict=False)
     fitting = [
         name
-        for name, axes in kind.all_shapes.items()
+        for name, axes in kind.shapes.items()
         if name in KEYS.keys() - named.keys() and prod(shape[: -len(axes)]) == 1
         if all(
             sizes.get(axis, size) == size
@@ -291,16 +282,23 @@ def _shape(raw: Any) -> tuple[int, ...]:
     return ()
 
 
+@lru_cache(32)
+def _defaults_in_order(kind: Mechanism) -> dict[str, Any]:
+    """Return the defaults of all keys, first of those of a kind, in its order."""
+    return {key: DEFAULTS[key] for key in (*kind.keys, *DEFAULTS)}
+
+
 def with_defaults(read: dict[str, Any]) -> dict[str, Any]:
     """Return the values of all keys; the defaults of some depend on other keys."""
-    values = {**DEFAULTS, **{key: dict(DEFAULTS[key]) for key in WITH_PARTS}, **read}
+    kind = KINDS[read.get("kind", DEFAULTS["kind"])]
+    values = _defaults_in_order(kind) | {key: dict(DEFAULTS[key]) for key in WITH_PARTS} | read
     values["heads"], values["kv_heads"] = heads_of(values, read)
-    values["score"] = values["score"] or {"name": KINDS[values["kind"]].score}
-    if "W_kr" in read and not values["positions"]:
-        values["positions"] = KEYS["positions"].form.read("rope", ("positions",))
+    values["score"] = values["score"] or {"name": kind.score}
+    for one in (kind, *BESIDE_KINDS):
+        one.defaults(read, values)
     usual = "1" if "scores" in read else SCORES[values["score"]["name"]].scale
     values["scale"] = values["scale"] or usual
-    values |= KINDS[values["kind"]].variant_of(values)
+    values |= kind.variant_of(values)
     if "normalize" not in read and "scores" not in read:
         values["normalize"] = {"name": SCORES[values["score"]["name"]].normalize}
     return values

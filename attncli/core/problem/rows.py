@@ -12,8 +12,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import Fault, InputError, KeyPath, fail
 from attncli.core.numbers.matrices import as_raw, labelled_texts
 from attncli.core.numbers.written import shape_words
-from attncli.core.problem.keys import KEYS
-from attncli.core.problem.kinds import KINDS
+from attncli.core.problem.keys import KEYS, KINDS
 from attncli.core.text.strings import count_in, count_of, regex, visible
 
 ROW = regex(r"([qkvxhs])[_^{(]*(\d{1,4})[)}]*")

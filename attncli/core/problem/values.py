@@ -45,6 +45,7 @@ class NamedRow(Form):
     default: str = ""  # the row that is meant if only parameters are written
     settings: Mapping[str, Form] = EMPTY  # keys that every row takes, beside its parameters
     is_list: bool = False  # whether several rows may be listed
+    types: tuple[str, str] = ("Mapping[str, Any]", "NameLike")
 
     def words(self) -> list[str]:
         return [*self.table()]
@@ -165,39 +166,21 @@ def _ids() -> Form:
     return ONE_POSITION.accepted("rope")["ids"]
 
 
-IDS = Form(lambda raw, path: _ids().read(raw, path), forms.ROWS_OF_NUMBERS, lambda: _ids().parts())
+IDS = Form(
+    lambda raw, path: _ids().read(raw, path),
+    forms.ROWS_OF_NUMBERS,
+    lambda: _ids().parts(),
+    types=("Any", f"MatrixLike | {forms.SOME_KEYS}"),
+)
 
-POSITION_FORM = replace(ONE_POSITION, read=_all_positions, is_list=True)
+POSITION_FORM = replace(
+    ONE_POSITION,
+    read=_all_positions,
+    is_list=True,
+    types=("Mapping[str, Any]", "NameLike | Sequence[str | Mapping[str, object]]"),
+)
 
 QK_NORM = _named_row("norm", partial(_table, "norms", "norms_and_activations"), "rms")
-
-GATE = forms.mapping(
-    {"W": forms.weight(), "b": forms.vector()},
-    "gate: {W: [[…]], b: […]}, W with a column per head, or per feature",
-    needs=("W",),
-)
-OF_LAMBDA = ("lambda_q1", "lambda_k1", "lambda_q2", "lambda_k2")
-DIFFERENTIAL = forms.mapping(
-    {
-        **dict.fromkeys(("lambda", "lambda_init"), forms.vector(broadcasts=True)),
-        **dict.fromkeys((*OF_LAMBDA, "gain"), forms.vector()),
-        "norm": forms.choice(lambda: layer_norms()),  # noqa: PLW0108 – it is defined below
-        "eps": forms.number(or_equal=True),
-    },
-    "differential: {lambda: 0.5}, or {lambda_init: 0.8, lambda_q1: […], …_k1, …_q2 and …_k2}",
-    either=("lambda", "lambda_q1"),
-    beside={
-        **dict.fromkeys(OF_LAMBDA, (*OF_LAMBDA, "lambda_init")),
-        "lambda_init": ("lambda_q1 or norm",),
-        "norm": ("lambda_init",),
-        **dict.fromkeys(("gain", "eps"), ("norm",)),
-    },
-)
-PAST = forms.mapping(
-    {"K": forms.matrix("either"), "V": forms.matrix("either")},
-    "past: {K: [[…]], V: [[…]]}, a row for each earlier token",
-    needs=("K", "V"),
-)
 
 
 def layer_norms() -> list[str]:
@@ -207,20 +190,6 @@ def layer_norms() -> list[str]:
 def feed_forward_activations() -> list[str]:
     tables = (_table(name, "norms_and_activations") for name in ("activations", "with_gate"))
     return [name for table in tables for name in table]
-
-
-EMBEDDING = forms.mapping(
-    {"vocabulary": forms.LABELS, "table": forms.matrix()},
-    "embedding: {vocabulary: [I, am], table: [[1, 0], [0, 1]]}",
-)
-FINAL_NORM = forms.mapping(
-    {
-        "norm": forms.choice(layer_norms),
-        "eps": forms.number(or_equal=True),
-        **dict.fromkeys(("gain", "shift"), forms.vector()),
-    },
-    "final_norm: {gain: [1, 1], shift: [0, 0]}",
-)
 
 
 MAX_LAYERS = 1_000
@@ -295,7 +264,11 @@ class _MaskForm(Form):
 
 
 MASK = _MaskForm(
-    _mask, ({"enum": ["causal", "none"]}, MATRIX_OR_FILE, *forms.BITS), _mask_parts, names_file=True
+    _mask,
+    ({"enum": ["causal", "none"]}, MATRIX_OR_FILE, *forms.BITS),
+    _mask_parts,
+    names_file=True,
+    types=("Mapping[str, Any]", f"MatrixLike | {forms.SOME_KEYS}"),
 )
 
 
@@ -343,7 +316,13 @@ def _round(raw: object, path: KeyPath) -> dict[str, object]:
 
 
 TWO_OR_3SF = (forms.whole_number(0, MAX_DIGITS_OF_FLOATS), forms.STRING | {"pattern": SIGNIFICANT})
-ROUND = Form(_round, TWO_OR_3SF, lambda: ROUND_PARTS, either=ROUNDING_KEYS)
+ROUND = Form(
+    _round,
+    TWO_OR_3SF,
+    lambda: ROUND_PARTS,
+    either=ROUNDING_KEYS,
+    types=("Mapping[str, Any]", f"NumberLike | {forms.SOME_KEYS}"),
+)
 
 SUM = "sum"
 OF_TARGET = "loss"
@@ -390,6 +369,7 @@ GRADIENT = Form(
     lambda: GRADIENT_PARTS,
     names_file=True,
     either=("loss", "upstream"),
+    types=("Mapping[str, Any]", f"MatrixLike | {forms.SOME_KEYS}"),
 )
 
 
@@ -400,7 +380,9 @@ def _answers(raw: object, path: KeyPath) -> Mapping[object, object]:
     return raw  # which `check` reads
 
 
-ANSWERS = Form(_answers, ({"type": "object"},))
+ANSWERS = Form(
+    _answers, ({"type": "object"},), types=("Mapping[str, Any]", f"{forms.SOME_KEYS} | None")
+)
 
 
 def _scale(raw: object, path: KeyPath) -> str:
@@ -418,7 +400,11 @@ def _scale(raw: object, path: KeyPath) -> str:
     return text
 
 
-SCALE = Form(_scale, ({"type": "number"}, forms.STRING | {"pattern": of_expression(SCALE_NAMES)}))
+SCALE = Form(
+    _scale,
+    ({"type": "number"}, forms.STRING | {"pattern": of_expression(SCALE_NAMES)}),
+    types=("str", "NumberLike"),
+)
 
 BIAS_NAMES = ("i", "j", "h", "n", "m", "heads")
 """The query, the key and the head, counted from 1, and the number of each."""
@@ -437,4 +423,9 @@ def _bias(raw: object, path: KeyPath) -> Any:
 
 
 BIAS_TEXT = forms.STRING | {"pattern": r"^[\w\s.,()[\]<>=!≤≥≠%∞π√·×−+*/^-]*$"}
-BIAS_FORM = replace(BIAS_MATRIX, read=_bias, kinds=(*BIAS_MATRIX.kinds, BIAS_TEXT))
+BIAS_FORM = replace(
+    BIAS_MATRIX,
+    read=_bias,
+    kinds=(*BIAS_MATRIX.kinds, BIAS_TEXT),
+    types=("Array | Formula", "MatrixLike"),
+)

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from itertools import chain, product
 
+from attncli.core.declare import declared
 from attncli.core.formulas.text import text
 from attncli.core.formulas.tree import Cell, Vector
 from attncli.core.records import Record
@@ -155,14 +156,6 @@ WORDS = """
 Q: query queries hookq querystates
 K: key keys hookk keystates
 V: value values hookv valuestates vc
-c_q: cq compressedq compressedqueries querylatent latentqueries
-c_kv: ckv compressedkv latent latents kvlatent latentkv
-Q_C: qc qnope qpass contentqueries
-K_C: kc knope kpass contentkeys
-Q_absorbed: absorbedq absorbedqueries
-Q_rotary: rotaryq
-K_rotary: rotaryk
-context_c: contextlatent latentcontext
 Q_normed: normedq normedqueries qnorm querystates
 K_normed: normedk normedkeys knorm keystates
 positions: pe positionalencoding positionalencodings positionencoding positionalembedding
@@ -190,12 +183,18 @@ weights: a p α alpha alphas weight attention attn attentionweights attnweights 
     pesos pesosdeatención
 context: c z contexts contextvector contextvectors contextvec contextvecs \
     allcontextvecs headoutputs av hookz
-H: h annotations states encoderstates hiddenstates
 concat: z concatenated concatenation concatheads headsconcatenated
 output: z y o out outputs result attentionoutput av va attnoutput hookattnout attentionq,k,v \
     softmaxqkt/√dkv softmaxqktv ausgabe sortie salida
 """
-ALIASES = {name: words.split() for name, words in re.findall("(?m)^(.+?): (.+)", WORDS)}
+OF_MECHANISMS = {
+    name: words.split() for one in declared().values() for name, words in one.step_words.items()
+}
+"""The steps of each mechanism by itself, with the other words for them, if there are any."""
+
+ALIASES = {name: words.split() for name, words in re.findall("(?m)^(.+?): (.+)", WORDS)} | {
+    name: words for name, words in OF_MECHANISMS.items() if words
+}
 """Other names of a step, in lower case and without blanks, underscores and signs of products.
 
 Those of programs are PyTorch's, TransformerLens's (hook_…) and Hugging Face's (…_states).
@@ -227,13 +226,8 @@ HEADS_AFTER_TOKENS = regex(rf"(?:{MODULE.pattern})?hook_(?:rot_)?[qkvz]")
 """The hooks of TransformerLens whose axes are (batch, token, head, feature)."""
 
 OTHERS = (
-    *("hidden", "attentional", "aligned", "enhanced", "h", "c", "loss", "delta"),
-    *("sink", "phi", "g", "frequencies", "angles", "cos", "sin", "table"),
-    *("mean", "variance", "meansquare", "normed", "attended", "residual", "scorehidden"),
-    *("gate", "wgate", "bgate", "m", "l", "rescale", "decayed", "read", "error"),
-    *("lambda", "lambdainit", "gain", "rescaled", *"fiozrns", "hn"),
-    *("activated", "value", "gated", "feedforward", "final", "logits", "probabilities", "next"),
-    *("explogits", "sumlogits", "upstream"),
+    *("hidden", "attentional", "delta", "sink", "phi", "g", "frequencies", "angles", "cos", "sin"),
+    *("table", "mean", "variance", "meansquare", "normed", *OF_MECHANISMS),
 )
 """The beginnings of the names of all steps that have no aliases, after `d_` or `new_`."""
 
