@@ -28,7 +28,7 @@ from attncli.core.numbers.forms import choice
 from attncli.core.numbers.written import to_count
 from attncli.core.problem.keys import KEYS, KINDS, OPTIONS, cutting
 from attncli.core.problem.problem import Problem
-from attncli.core.problem.shapes import Sizes, array_form, is_transposed, shapes_of
+from attncli.core.problem.shapes import Sizes, form_of, is_transposed, shapes_of
 
 TOKENS = ("I", "love", "AI")
 MEMORY_TOKENS = ("m1", "m2")
@@ -347,9 +347,12 @@ def small_flaws(trace: Trace) -> int:
             count += _repeated(np.moveaxis(tokens, -1, 0)) if key in PROJECTED else 0
         elif KEYS[key.partition(".")[0]].zeros is None:
             count += int((problem.array(key) == 1).all())
-        elif array_form(key).is_weight or "." in key:
+        elif (head := key.partition(".")[0]) != key and head in KINDS[problem.kind].needs:
             array = problem.array(key)
-            zeros = (~array.any(axis=-2)).sum() if "." in key else GRAVE * (not array.any())
+            count += _repeated(np.moveaxis(array, -1, 0)) + int((~array.any(axis=-2)).sum())
+        elif getattr(form_of(key), "is_weight", False):
+            array = problem.array(key)
+            zeros = GRAVE * (not array.any())
             count += _repeated(np.moveaxis(array, -1, 0)) + int(zeros)
     made = (one.array for one in trace if one.plain.startswith(PROJECTED))
     return count + sum(int((~one.any(axis=-2)).sum()) for one in made)

@@ -22,7 +22,6 @@ from attncli.core.attention.masks import MASKS, MaskForm
 from attncli.core.attention.normalizers import NORMALIZERS
 from attncli.core.attention.parameters import Normalize, Parameter
 from attncli.core.attention.scores import SCORES
-from attncli.mechanisms.attention import steps as attention
 from attncli.core.numbers.forms import count, number
 from attncli.core.problem import keys as kinds
 from attncli.core.problem.keys import KINDS
@@ -30,6 +29,7 @@ from attncli.core.tape import operations
 from attncli.core.tape.operations import MatMul, Scale, dot
 from attncli.core.tape.step import Expression, Operation
 from attncli.core.tape.tape import Tape
+from attncli.mechanisms.attention import steps as attention
 from attncli.printing import formats
 from attncli.printing import table as table_format
 from attncli.printing.formats import FORMATS

@@ -41,9 +41,9 @@ from attncli.core.tape.operations import MatMul, Scale, Transposed
 from attncli.core.tape.step import Expression, Step
 
 FILES = (
-    *map(vars, (of_scores, of_positions, of_masks, of_weights, of_normalizers)),
+    *map(vars, (of_scores, of_positions, of_masks)),
     *(one.mistakes() for one in declared().values()),
-    vars(of_score_inputs),
+    *map(vars, (of_weights, of_normalizers, of_score_inputs)),
 )
 """The names in the modules of mistakes, simple ones first: this order prefers explanations."""
 

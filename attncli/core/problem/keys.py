@@ -123,7 +123,9 @@ def cutting(values: Mapping[str, Any]) -> Option | None:
 
 def shapes_with(kind: Mechanism, values: Mapping[str, Any]) -> Shapes:
     """Return the shapes of a problem's matrices, also of those that depend on its values."""
-    shapes = dict(kind.shapes)
+    variant = values.get(kind.variant)
+    useless = {key for key, row in kind.own.items() if row.only and variant not in row.only}
+    shapes = {key: shape for key, shape in kind.shapes.items() if key not in useless}
     for one in (kind, *BESIDE_KINDS):
         shapes |= one.shapes_with(kind, values, shapes)
     return shapes

@@ -23,7 +23,6 @@ PROJECTIONS = ("X", "W_q", "b_q", "Q", "W_k", "b_k", "K", "W_v", "b_v", "V")
 """Queries, keys and values: given, or made from X."""
 
 SCORING = ("score", "scale", "softcap", "normalize")
-MASKING = ("bias", "mask")
 PLACES = ("positions", "ids")
 OUTPUT = ("W_o", "b_o")
 WRITTEN = ("tokens_as", "weights_as")
@@ -281,7 +280,7 @@ class Shared(Declared):
         if not values["past"]:
             return {}
         earlier = {f"past.{name}": ("p", *shapes[name][1:]) for name in ("K", "V")}
-        return earlier | dict.fromkeys(MASKING, ("n", "p + m"))
+        return earlier | dict.fromkeys(("bias", "mask"), ("n", "p + m"))
 
 
 class SelfAttention(Mechanism):
@@ -289,8 +288,8 @@ class SelfAttention(Mechanism):
 
     name = "self"
     meaning = "every token attends to all tokens of X"
-    takes = (*PROJECTIONS, "scores", *MASKING, *OUTPUT, "W_c", *SCORING, "qk_norm", *PLACES)
-    also_takes = ("document", *WRITTEN, "memory_tokens", "heads", "kv_heads", "past")
+    takes = (*PROJECTIONS, "scores", "bias", *OUTPUT, "W_c", *SCORING, "qk_norm", *PLACES)
+    also_takes = ("document", *WRITTEN, "memory_tokens", "heads", "kv_heads", "mask", "past")
     starts_with = ("X", "W_q", "W_k", "W_v")
     source = "X"
     axes = AXES

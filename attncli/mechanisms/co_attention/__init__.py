@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attncli.core.declare import Implied, Mechanism, key
 from attncli.core.numbers.forms import TRUTH
-from attncli.mechanisms.attention import MASKING, SCORING
+from attncli.mechanisms.attention import SCORING
 
 
 class CoAttention(Mechanism):
@@ -15,8 +15,7 @@ class CoAttention(Mechanism):
     enhance = key(TRUTH, "whether co_attention also gives [a; ã; a − ã; a ⊙ ã]")
 
     takes = ("X", "memory")
-    also_takes = (*MASKING, *SCORING, "tokens_as", "memory_tokens")
-    starts_with = ("X", "memory")
+    also_takes = ("bias", *SCORING, "tokens_as", "memory_tokens", "mask")
     requires = ("X", "memory")
     implied = (Implied("d_q", "d_model"), Implied("d_k", "d_memory"), Implied("d_v", "d_memory"))
     by_position = False

@@ -9,7 +9,7 @@ from attncli.core.attention.parameters import AXES
 from attncli.core.declare import Implied, KeyTests, Mechanism, key
 from attncli.core.numbers.forms import choice, number, vector, weight
 from attncli.core.problem import values as forms
-from attncli.mechanisms.attention import MASKING, OUTPUT, PLACES, SCORING, WRITTEN
+from attncli.mechanisms.attention import OUTPUT, PLACES, SCORING, WRITTEN
 
 FIRST_ROWS = "first rows and the others, and weights_as: out_in"
 
@@ -90,9 +90,9 @@ class Latent(Mechanism):
     )
 
     takes = ("X", "W_q")
-    also_takes = (*MASKING, *OUTPUT, *SCORING, *PLACES, "document", *WRITTEN, "heads")
+    also_takes = ("bias", *OUTPUT, *SCORING, *PLACES, "document", *WRITTEN, "heads", "mask")
     shapes_here = {"W_q": "d_model, heads*d_h"}
-    starts_with = ("X",)
+    requires = ("X",)
     axes = AXES
     result = "n, d_out"
     last = "output"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attncli.core.declare import Implied, Mechanism, key
 from attncli.core.numbers.forms import choice, matrix, vector
-from attncli.mechanisms.attention import MASKING, SCORING
+from attncli.mechanisms.attention import SCORING
 
 BENT = ("tanh", "none")
 
@@ -39,9 +39,9 @@ class Pooling(Mechanism):
     )
 
     takes = ("X",)
-    also_takes = (*MASKING, *SCORING, "tokens_as")
+    also_takes = ("bias", *SCORING, "tokens_as", "mask")
     shapes_here = {"X": "m, d_model"}
-    starts_with = ("X",)
+    requires = ("X",)
     implied = (Implied("d_k", "d_model", unless=("W",)), Implied("d_v", "d_model"))
     tokens = "m"
     score = "dot"

@@ -46,7 +46,6 @@ class Recurrent(Mechanism):
     takes = ("X",)
     also_takes = ("W_q", "W_k", *SCORING)
     shapes_here = {"X": "n, d_x", "W_q": "d_q, d_h", "W_k": "d_k, d_h"}
-    starts_with = ("X",)
     requires = ("X",)
     variant = "update"
     variants = tuple(SHAPES_OF_A)

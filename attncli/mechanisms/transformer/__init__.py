@@ -12,7 +12,6 @@ from attncli.core.numbers.forms import LABELS, choice, mapping, matrix, number, 
 from attncli.core.problem.values import OF_TARGET, feed_forward_activations, layer_norms
 from attncli.core.text.strings import visible
 from attncli.mechanisms.attention import (
-    MASKING,
     OUTPUT,
     PLACES,
     PROJECTIONS,
@@ -129,8 +128,8 @@ class Transformer(Mechanism):
         at_top=True,
     )
 
-    takes = ("X", *(name for name in PROJECTIONS if name[1:2] == "_"), *MASKING, *OUTPUT)
-    also_takes = (*SCORING, "qk_norm", *PLACES, "document", *WRITTEN, "heads", "kv_heads")
+    takes = ("X", *(name for name in PROJECTIONS if name[1:2] == "_"), "bias", *OUTPUT)
+    also_takes = (*SCORING, "qk_norm", *PLACES, "document", *WRITTEN, "heads", "kv_heads", "mask")
     shapes_here = {"W_o": "heads*d_v, d_model", "b_o": "d_model"}
     starts_with = ("X", "W_q", "W_k", "W_v", "W_o")
     source = "X"
