@@ -347,7 +347,7 @@ def small_flaws(trace: Trace) -> int:
             count += _repeated(np.moveaxis(tokens, -1, 0)) if key in PROJECTED else 0
         elif KEYS[key.partition(".")[0]].zeros is None:
             count += int((problem.array(key) == 1).all())
-        elif (head := key.partition(".")[0]) != key and head in KINDS[problem.kind].needs:
+        elif "." in key and key.partition(".")[0] in KINDS[problem.kind].needs:
             array = problem.array(key)
             count += _repeated(np.moveaxis(array, -1, 0)) + int((~array.any(axis=-2)).sum())
         elif getattr(form_of(key), "is_weight", False):

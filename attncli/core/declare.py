@@ -57,6 +57,7 @@ class Key(Record, eq=False):
     instead: Mapping[str, str] = EMPTY  # what to write instead of which keys of other tools
     flags: tuple[str, ...] | None = None  # its flags, by default --key, and none for arrays
     example: str = ""  # values, for the help of its flag
+    suggests: tuple[Any, ...] = ()  # values for a new problem, of which the first that fits is said
 
     def flags_of(self, key: str) -> tuple[str, ...]:
         if self.flags is not None:
@@ -128,7 +129,7 @@ class Declared:
     def defaults(self, given: Collection[str], values: dict[str, Any]) -> None:
         """Change the defaults of keys that depend on others."""
 
-    def tests(self, given: Collection[str], values: Mapping[str, Any]) -> KeyTests:
+    def tests(self, kind: Mechanism, given: Collection[str], values: Mapping[str, Any]) -> KeyTests:
         """Yield tests of the keys that were given."""
         return iter(())
 
@@ -169,6 +170,7 @@ class Mechanism(Declared, is_base=True):
     masks: ClassVar[tuple[str, ...]] = ()  # the forms of masks that it takes, if not all
     result: ClassVar[str] = ""  # the shape of its last step, if it has a single one
     last: ClassVar[str] = ""  # the last step of attention, which the values of the heads may be
+    loss_of: ClassVar[str] = ""  # the key of the labels that its own loss compares with
     makes: ClassVar[tuple[str, ...]] = ()  # inputs that it may make itself
     has_layers: ClassVar[bool] = False
 
@@ -231,6 +233,10 @@ class Mechanism(Declared, is_base=True):
     def result_of(self, values: Mapping[str, Any]) -> str:
         """Return the shape of the last step, which a loss begins with."""
         return self.result
+
+    def has_loss(self, given: Collection[str]) -> bool:
+        """Return whether a problem with these keys calculates the loss of its own."""
+        return False
 
     @property
     def source_groups(self) -> tuple[tuple[str, ...], ...]:

@@ -197,7 +197,8 @@ class LiveCells(PageCells):
         trace, problem = self.trace, self.trace.problem
         known = {key: i for i, key in enumerate(self.starts)}
         written = {k: x for k, x in problem.written.items() if k not in ("answers", "marking")}
-        by_position = KINDS[problem.kind].by_position and problem.kind != "cross"
+        kind = KINDS[problem.kind]
+        by_position = kind.by_position and kind.source != "memory"
         return {
             "steps": [self._entry(step, known) for step in self.steps],
             "cells": [self.before + 1, *self.numbers],

@@ -49,19 +49,7 @@ from attncli.printing.formats import (
 UNQUOTED = regex(r"(?!(null|Null|NULL)$)-?\w(?:[\w ./^*+()-]*[\w)])?")
 """Text that YAML needs no quotes for."""
 
-OPTIONS: tuple[tuple[str, Any], ...] = (
-    ("heads", 2),
-    ("scale", "1/d_k"),
-    ("mask", "causal"),
-    ("mask", {"lengths": 1}),
-    ("normalize", {"temperature": 2}),
-    ("positions", "sinusoidal"),
-    ("norm", "rms"),
-    ("place", "post"),
-    ("activation", "gelu"),
-    ("round", {"decimals": 2}),
-    ("gradient", "sum"),
-)
+OPTIONS = [(key, value) for key, row in KEYS.items() for value in row.suggests]
 """Options to suggest below a problem, with a value: of each key the first that fits it."""
 
 
@@ -117,7 +105,8 @@ def _meaning(problem: Problem, key: str) -> str:
     if key == "mask":
         forms = "; ".join(MASKS[name].formula for name in problem.mask if name in MASKS)
         return f"which keys j a query i may attend to: {forms}"
-    meaning = KEYS[key].meaning.removeprefix(f"{problem.kind}: ")
+    row = KINDS[problem.kind].rows.get(key, KEYS[key])
+    meaning = row.meaning.removeprefix(f"{problem.kind}: ")
     by_column = meaning.replace("per row", "per column").replace("X W_q", "W_q X")
     return by_column if problem.columns else meaning
 

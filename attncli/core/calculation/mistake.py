@@ -61,6 +61,11 @@ def is_named(expression: object, name: str | tuple[str, ...]) -> TypeGuard[Step]
     return isinstance(expression, Step) and expression.plain.startswith(name)
 
 
+def is_mixture(expression: Expression) -> TypeGuard[MatMul]:
+    """Return True for a product of weights and what they mix."""
+    return isinstance(expression, MatMul) and is_named(expression.left, "weights")
+
+
 def is_weight(expression: object) -> bool:
     """Return True for an input that is a matrix of weights, which programs may store (out, in)."""
     key = expression.key if isinstance(expression, Step) else ""

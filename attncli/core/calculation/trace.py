@@ -18,6 +18,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.weights import ADJUSTED, Tiled
 from attncli.core.errors import InputError, fail
 from attncli.core.problem.key_values import with_key
+from attncli.core.problem.keys import KINDS
 from attncli.core.problem.problem import Problem
 from attncli.core.records import Record, replace
 from attncli.core.tape.evaluation import with_steps
@@ -142,13 +143,6 @@ def furthest(trace: Trace) -> tuple[float, tuple[int, ...]]:
     return float(distance[place]), tuple(int(i) for i in place)
 
 
-LAST = {
-    **dict.fromkeys(("self", "cross", "latent", "pooling"), "output"),
-    "transformer": "attended",
-}
-"""The last step of attention in some kinds, which the values of the heads may be."""
-
-
 def with_meant_steps(trace: Trace, words: Collection[str]) -> Trace:
     """Return a trace with every step that words mean, also those that change nothing here.
 
@@ -253,6 +247,7 @@ def _equal_steps(trace: Trace) -> Iterator[tuple[str, str, bool]]:
 def _equal_values(trace: Trace) -> Iterator[tuple[str, str, bool]]:
     for scores in [step for step in trace if step.stem == "scores"]:
         problem, suffix = trace.around(scores).problem, scores.suffix
+        kind = KINDS[problem.kind]
         layer, before = prefix_of(scores.layer), scores.name
         for name in (f"{layer}{one}{suffix}" for one in ADJUSTED):
             if name in trace:
@@ -261,14 +256,14 @@ def _equal_values(trace: Trace) -> Iterator[tuple[str, str, bool]]:
                 yield name, before, False
         is_normalized = problem.normalize["name"] != "none"
         weights = f"{layer}weights{suffix}"
-        if weights not in trace and not is_normalized and problem.kind != "co_attention":
+        if weights not in trace and not is_normalized and kind.result:
             yield weights, before, False
-        last = f"{layer}{LAST.get(problem.kind)}"
-        if problem.kind in LAST and last in trace:
+        last = f"{layer}{kind.last}"
+        if kind.last and last in trace:
             context, concat = f"{layer}context", f"{layer}concat"
             if context not in trace:
                 yield context, last, True
-            if concat not in trace and problem.kind != "pooling":
+            if concat not in trace and "heads" in kind.keys:
                 # With one head and W_o it is the context; else it is the last step.
                 is_projected = context in trace and problem.heads == 1
                 yield concat, context if is_projected else last, not is_projected

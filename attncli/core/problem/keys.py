@@ -46,6 +46,7 @@ class EveryKind(Declared):
         example="2 for two decimals, 3sf for three significant digits",
         flags=("--round-steps", "--round"),
         instead={"round: 2": "decimals precision"},
+        suggests=({"decimals": 2},),
     )
     names = key(COURSE_NAMES, "what a course calls the steps", {}, example="a: scores, b: weights")
     answers = key(values.ANSWERS, "hand-worked matrices by step name, for `attn check`", flags=())
@@ -86,6 +87,9 @@ KINDS: dict[str, Mechanism] = {
     name: one for name, one in declared().items() if isinstance(one, Mechanism)
 }
 """What a problem may be, by the value of `kind`."""
+
+OF_TWO_TEXTS = next(name for name, kind in KINDS.items() if kind.source == "memory")
+"""The kind whose keys and values are made from another text than the queries."""
 
 BESIDE_KINDS = [one for one in declared().values() if not isinstance(one, Mechanism)]
 """What is declared beside the kinds, and asked in problems of every kind."""

@@ -124,7 +124,7 @@ def _tests_of_options(
 
 def _tests_declared(kind: Mechanism, keys: Collection[str], values: Mapping[str, Any]) -> KeyTests:
     for one in (kind, *BESIDE_KINDS):
-        yield from one.tests(keys, values)
+        yield from one.tests(kind, keys, values)
 
 
 TESTS = (_tests_of_pairs, _tests_of_variants, _tests_of_options, _tests_declared)

@@ -324,54 +324,6 @@ ROUND = Form(
     types=("Mapping[str, Any]", f"NumberLike | {forms.SOME_KEYS}"),
 )
 
-SUM = "sum"
-OF_TARGET = "loss"
-LOSSES = (SUM, "squared_error", "half_squared_error", "mean_squared_error", OF_TARGET)
-"""Losses of the output z: Σ z; Σ (z − target)² over 1, 2 or the count of z; cross-entropy."""
-
-
-def _loss(raw: object, path: KeyPath) -> object:
-    """Return the name of a loss; `gradient: loss` is no name to choose in `{loss: …}`."""
-    return raw if raw == OF_TARGET else forms.choice(LOSSES[:-1]).read(raw, path)
-
-
-GRADIENT_PARTS: dict[str, Form] = {
-    "loss": replace(forms.choice(LOSSES), read=_loss),
-    **dict.fromkeys(("target", "upstream"), forms.matrix("batch")),
-}
-
-
-def _gradient(raw: object, path: KeyPath) -> dict[str, object]:
-    """Return a loss by its name, or an upstream gradient; a matrix alone is the latter."""
-    if isinstance(raw, str) and not re.search(MATRIX_OR_FILE["pattern"], raw):
-        raw = {"loss": raw}
-    if not isinstance(raw, Mapping):
-        return {"upstream": GRADIENT_PARTS["upstream"].read(raw, path)}
-    parts = forms.known_parts(raw, path, GRADIENT_PARTS)
-    if ("loss" in parts) == ("upstream" in parts):
-        hint = f"write {path[0]}: sum, or {path[0]}: {{loss: squared_error, target: …}}"
-        raise fail(f"{path[0]} needs either loss or upstream", *path, hint=hint)
-    values = forms.read_parts(parts, path, GRADIENT_PARTS)
-    has_target, is_error = "target" in parts, values.get("loss", SUM) not in (SUM, OF_TARGET)
-    if is_error and not has_target:
-        message = f"the loss {values['loss']} needs target, of the shape of the output"
-        hint = f"write {path[0]}: {{loss: {values['loss']}, target: [[1, 0], [0, 1]]}}"
-        raise fail(message, *path, hint=hint, needs="values")
-    if has_target and not is_error:
-        message = f"target has no use in {path[0]} without a loss that compares with it"
-        raise fail(message, *path, "target", hint="use squared_error", needs="values")
-    return values
-
-
-GRADIENT = Form(
-    _gradient,
-    ({"enum": [SUM, OF_TARGET]}, MATRIX_OR_FILE, *forms.STACKS["batch"]),
-    lambda: GRADIENT_PARTS,
-    names_file=True,
-    either=("loss", "upstream"),
-    types=("Mapping[str, Any]", f"MatrixLike | {forms.SOME_KEYS}"),
-)
-
 
 def _answers(raw: object, path: KeyPath) -> Mapping[object, object]:
     if not isinstance(raw, Mapping):

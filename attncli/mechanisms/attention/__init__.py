@@ -127,7 +127,7 @@ class Shared(Declared):
         is_of_tokens=True,
         fixed=("scores",),
     )
-    heads = key(count(), "how many heads", 1, aliases=("num_heads", "n_heads"))
+    heads = key(count(), "how many heads", 1, aliases=("num_heads", "n_heads"), suggests=(2,))
     kv_heads = key(
         count(),
         "how many heads keys and values have; divides heads",
@@ -177,6 +177,7 @@ class Shared(Declared):
         "what scores are multiplied by: a number, or such as 1/sqrt(d_k)",
         follows=True,
         instead={"scale: 1/sqrt(d_k), which is the default": "scaling scale_factor scaled"},
+        suggests=("1/d_k",),
     )
     softcap = key(number(), "the c of c·tanh(s/c), which scores become")
     bias = key(
@@ -193,6 +194,7 @@ class Shared(Declared):
         {},
         is_late=True,
         example="rope, sinusoidal, …",
+        suggests=("sinusoidal",),
         instead={
             "positions: sinusoidal, or {name: rope, base: 10000, pairs: halves}": (
                 "rope rotary rotary_emb rope_theta rotary_base rotary_dim theta"
@@ -242,6 +244,7 @@ class Shared(Declared):
             "mask: {keep: …}": "keep",
             "mask: {block: …}": "block",
         },
+        suggests=("causal", {"lengths": 1}),
     )
     normalize = key(
         values.NORMALIZE,
@@ -257,6 +260,7 @@ class Shared(Declared):
             ),
             "normalize: softmax, which is the default": "softmax normalise normalization",
         },
+        suggests=({"temperature": 2},),
     )
     tokens_as = key(
         choice(("rows", "columns")), "whether tokens are rows or columns", "rows", at_top=True

@@ -27,7 +27,7 @@ class Delta(Mechanism):
 
     update = key(
         choice(RULES),
-        "what makes the next state",
+        "delta: what makes the next state",
         follows=True,
         instead={"update: gated_delta, delta, gated or linear": "update_rule rule"},
     )
@@ -101,7 +101,7 @@ class Delta(Mechanism):
     implied = (*without_projections("d_model"), Implied("d_k", "d_alpha", or_one=True))
     step_words = dict.fromkeys(("decayed", "read", "error"), "")
 
-    def tests(self, given: Collection[str], values: Mapping[str, Any]) -> KeyTests:
+    def tests(self, kind: Mechanism, given: Collection[str], values: Mapping[str, Any]) -> KeyTests:
         update = values["update"]
         is_unmet = update in FADES and not {"alpha", "W_alpha"} & {*given}
         message = f"update: {update} has no use without alpha"

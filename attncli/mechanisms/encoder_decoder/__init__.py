@@ -145,7 +145,7 @@ class EncoderDecoder(Mechanism):
         """The states of a decoder that attends before them are the output."""
         return "n, d_s" if values["attends"] == "before" else self.result
 
-    def tests(self, given: Collection[str], values: Mapping[str, Any]) -> KeyTests:
+    def tests(self, kind: Mechanism, given: Collection[str], values: Mapping[str, Any]) -> KeyTests:
         """Yield tests of the parts of each network: missing, or of no use beside others."""
         cell, attends, reset = values["cell"], values["attends"], values["reset"] or "before"
         is_lost = "reset" in given and cell != "gru"

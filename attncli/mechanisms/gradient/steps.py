@@ -11,13 +11,13 @@ from attncli.core.arithmetic.elements import Array, are_elements
 from attncli.core.formulas import tree
 from attncli.core.problem.problem import Problem
 from attncli.core.problem.shapes import is_learned
-from attncli.core.problem.values import OF_TARGET
 from attncli.core.tape.backward import FORWARD, backward
 from attncli.core.tape.backward_operations import Loss, Subtract
 from attncli.core.tape.operations import Scale, constant
 from attncli.core.tape.step import Derivatives, Expression, Operation, Step, prefix_of
 from attncli.core.tape.tape import Tape
 from attncli.mechanisms.attention.lines import put
+from attncli.mechanisms.gradient import OF_LABELS
 
 
 def steps(method: Callable[[Tape, Problem], object], tape: Tape, problem: Problem) -> None:
@@ -27,7 +27,7 @@ def steps(method: Callable[[Tape, Problem], object], tape: Tape, problem: Proble
     rules = problem.gradient
     last = list(tape.steps.values())[-1]
     start: Derivatives
-    if rules.get("loss") == OF_TARGET:
+    if rules.get("loss") == OF_LABELS:
         assert isinstance(last.operation, Loss)  # as the method has recorded it
         start = last.operation.slopes()
     elif "upstream" in rules:

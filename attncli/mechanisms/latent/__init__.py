@@ -130,7 +130,7 @@ class Latent(Mechanism):
         if "W_kr" in given and not values["positions"]:
             values["positions"] = forms.POSITION_FORM.read("rope", ("positions",))
 
-    def tests(self, given: Collection[str], values: Mapping[str, Any]) -> KeyTests:
+    def tests(self, kind: Mechanism, given: Collection[str], values: Mapping[str, Any]) -> KeyTests:
         no_queries = not {"W_q", "W_dq", "W_uq"} & {*given}
         yield no_queries, "kind", "kind latent needs W_q, or W_dq and W_uq", "they make the queries"
         is_turned, score = "rope" in values["positions"], values["score"]["name"]

@@ -28,7 +28,7 @@ class Online(Option):
     hides_weights = True
     step_words = dict.fromkeys(("m", "l", "rescale"), "")
 
-    def tests(self, given: Collection[str], values: Mapping[str, Any]) -> KeyTests:
+    def tests(self, kind: Mechanism, given: Collection[str], values: Mapping[str, Any]) -> KeyTests:
         settings = values["normalize"]
         is_usual = settings["name"] == "softmax" and settings.get("axis", "keys") == "keys"
         message = "online is softmax over the keys, without a sink"

@@ -21,7 +21,7 @@ class Pooling(Mechanism):
         start=True,
         as_written=True,
     )
-    b = key(vector(), "pooling and recurrent: the bias beside W or A", shape="d_k")
+    b = key(vector(), "pooling: the bias beside W", shape="d_k")
     u = key(
         vector(),
         "pooling: the context vector, the query",
@@ -30,9 +30,7 @@ class Pooling(Mechanism):
         numbers=(1.0, 2.0),
     )
     activation = key(
-        choice(BENT),
-        "the activation of the hidden layer, in kinds pooling and transformer",
-        example="tanh, none, relu, gelu, …",
+        choice(BENT), "pooling: the activation of the hidden layer", example="tanh or none"
     )
     output_activation = key(
         choice(BENT), "the activation of the output, in kind pooling", example="tanh or none"

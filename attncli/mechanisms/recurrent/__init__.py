@@ -29,7 +29,7 @@ class Recurrent(Mechanism):
         required=True,
         as_written=True,
     )
-    b = key(vector(), "pooling and recurrent: the bias beside W or A", shape="d_h")
+    b = key(vector(), "recurrent: the bias beside A", shape="d_h")
     h_0 = key(
         vector(),
         "recurrent: the first state, zeros by default",
@@ -41,7 +41,7 @@ class Recurrent(Mechanism):
     c_0 = key(
         vector(), "recurrent: the first context, zeros by default", shape="d_h", fixed=("c_0",)
     )
-    update = key(choice(SHAPES_OF_A), "what makes the next state", follows=True)
+    update = key(choice(SHAPES_OF_A), "recurrent: what makes the next state", follows=True)
 
     takes = ("X",)
     also_takes = ("W_q", "W_k", *SCORING)

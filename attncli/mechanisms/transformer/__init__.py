@@ -9,7 +9,7 @@ from typing import Any
 from attncli.core.attention.parameters import AXES
 from attncli.core.declare import Implied, Key, KeyTests, Mechanism, key
 from attncli.core.numbers.forms import LABELS, choice, mapping, matrix, number, vector, weight
-from attncli.core.problem.values import OF_TARGET, feed_forward_activations, layer_norms
+from attncli.core.problem.values import feed_forward_activations, layer_norms
 from attncli.core.text.strings import visible
 from attncli.mechanisms.attention import (
     OUTPUT,
@@ -68,8 +68,14 @@ class Transformer(Mechanism):
         choice(lambda: (*layer_norms(), "none")),
         "transformer: the norm of each half of a layer",
         "layer",
+        suggests=("rms",),
     )
-    place = key(choice(("pre", "post")), "transformer: whether norms come before or after", "pre")
+    place = key(
+        choice(("pre", "post")),
+        "transformer: whether norms come before or after",
+        "pre",
+        suggests=("post",),
+    )
     eps = key(
         number(or_equal=True),
         "what norms add to the variance; 1e-5, or 1e-6 for rms",
@@ -77,8 +83,10 @@ class Transformer(Mechanism):
     )
     activation = key(
         choice(feed_forward_activations),
-        "the activation of the hidden layer, in kinds pooling and transformer",
+        "transformer: the activation of the hidden layer",
         needs=("W_1",),
+        example="relu, gelu, …",
+        suggests=("gelu",),
     )
     embedding = key(
         mapping(
@@ -138,6 +146,7 @@ class Transformer(Mechanism):
     has_layers = True
     result = "n, d_model"
     last = "attended"
+    loss_of = "target"
     implied = (
         Implied("m", "n"),
         *without_projections("d_model")[:-1],
@@ -151,19 +160,22 @@ class Transformer(Mechanism):
         "",
     )
 
-    def tests(self, given: Collection[str], values: Mapping[str, Any]) -> KeyTests:
+    def has_loss(self, given: Collection[str]) -> bool:
+        """Return whether logits are made, with which the words that follow are compared."""
+        return not {"unembedding", "W_u"}.isdisjoint(given)
+
+    def tests(self, kind: Mechanism, given: Collection[str], values: Mapping[str, Any]) -> KeyTests:
         yield from self._tests_around_layers(given, values)
         if not values["layers"]:
             yield from self._tests_of_layer(given, values)
 
     def _tests_around_layers(self, given: Collection[str], values: Mapping[str, Any]) -> KeyTests:
-        embedding, loss = values["embedding"], values["gradient"].get("loss")
+        embedding = values["embedding"]
         is_lost = "X" not in given and not ("table" in embedding and values["tokens"])
         missing = "tokens" if "table" in embedding else "embedding"
         hint = "write embedding: {vocabulary: […], table: [[…]]} and tokens, or X: [[1, 0], [0, 1]]"
         yield is_lost, "X", f"there is neither X nor {missing}", hint
-        tied = bool(values["unembedding"])
-        unembeds = tied or "W_u" in given
+        tied, unembeds = bool(values["unembedding"]), self.has_loss(given)
         message, no_table = "unembedding: tied needs a table", tied and "table" not in embedding
         yield no_table, "unembedding", message, "write embedding: {table: …}"
         message = "W_u has no use beside unembedding: tied"
@@ -177,11 +189,6 @@ class Transformer(Mechanism):
         yield bool(twice), "embedding", message, "leave one of them out"
         no_logits = bool(values["target"]) and not unembeds
         yield no_logits, "target", "target needs logits", "write unembedding: tied, or W_u"
-        no_target, hint = loss == OF_TARGET and not values["target"], "the words that should follow"
-        yield no_target, "gradient", "gradient: loss needs target", f"write {hint}"
-        other_loss = bool(values["gradient"]) and unembeds and loss != OF_TARGET
-        message = "with an unembedding, derivatives are of the loss of target"
-        yield other_loss, "gradient", message, "write target, and gradient: loss"
 
     def _tests_of_layer(self, given: Collection[str], values: Mapping[str, Any]) -> KeyTests:
         from attncli.core.attention.norms_and_activations import WITH_GATE

@@ -19,13 +19,12 @@ from attncli.core.attention.norms_and_activations import (
 )
 from attncli.core.calculation.mistake import Changes, Nodes, made_of, mistake, wrong
 from attncli.core.calculation.trace import Trace
-from attncli.core.problem.layers import places_of
 from attncli.core.records import replace
 from attncli.core.tape.backward_operations import Hadamard, Subtract
 from attncli.core.tape.evaluation import array_of, transform, walk
 from attncli.core.tape.operations import Add, Divide, Scale
 from attncli.core.tape.step import Expression, Operation, Step
-from attncli.mechanisms.transformer.steps import CrossEntropy
+from attncli.mechanisms.transformer.steps import CrossEntropy, places_of
 
 ALONG_TOKENS = -2
 """The axis of the tokens."""

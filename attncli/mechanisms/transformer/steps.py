@@ -19,14 +19,14 @@ from attncli.core.attention.parameters import Normalize
 from attncli.core.attention.positions import embedded
 from attncli.core.errors import fail
 from attncli.core.formulas import tree
-from attncli.core.problem.layers import eps_of, final_norm, places_of
+from attncli.core.problem.layers import eps_of
 from attncli.core.problem.problem import Problem
 from attncli.core.tape.backward_operations import Hadamard, Loss, Subtract
 from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.operations import Add, MatMul, Scale, Transposed, joined
 from attncli.core.tape.step import Derivatives, Expression, Operation, ShapeError, Step
 from attncli.core.tape.tape import Tape
-from attncli.core.text.strings import label_text
+from attncli.core.text.strings import count_in, did_you_mean, label_text, visible
 from attncli.mechanisms.attention.lines import is_given, label, put
 from attncli.mechanisms.attention.steps import steps as attention
 
@@ -149,6 +149,40 @@ def _end(tape: Tape, problem: Problem, x: Step) -> None:
         targets = places_of(problem, "target")
         loss = CrossEntropy(probabilities, logits, targets)
         tape.record("loss", loss, symbol="L")
+
+
+def final_norm(problem: Problem) -> dict[str, Any]:
+    """Return the norm after the last layer: by default that of the layer, with its usual eps."""
+    parts = problem.final_norm
+    if "final_norm" not in problem.given:
+        return {}
+    last = (problem.layers or (problem,))[-1]
+    norm = parts.get("norm", last.norm if last.norm != "none" else "layer")
+    return {**parts, "norm": norm, "eps": eps_of(norm, parts.get("eps"))}
+
+
+def places_of(problem: Problem, key: str) -> tuple[int, ...]:
+    """Return the places in the vocabulary, from 0, of the words of `tokens` or `target`.
+
+    A word is a label of the vocabulary, or else a number from 1.
+
+    Raises:
+        InputError: for a word that is neither.
+    """
+    labels = problem.embedding.get("vocabulary", ())
+    place_of, size = {label: place for place, label in enumerate(labels)}, problem.sizes["v"]
+    places = []
+    for place, word in enumerate(getattr(problem, key)):
+        if word in place_of:
+            places.append(place_of[word])
+        elif 1 <= count_in(word) <= size:
+            places.append(int(word) - 1)
+        else:
+            number = f"write a number from 1 to {size}"
+            hint = did_you_mean(word, labels) if labels else number
+            message = f"{visible(word)} is not in the vocabulary"
+            raise fail(message, key, place, hint=hint, needs="values")
+    return tuple(places)
 
 
 def _word(tape: Tape, problem: Problem, logits: Step) -> str:
