@@ -76,6 +76,25 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     >>> start({"tokens": "I love AI"}, {"d_k": 3}).W_k.shape
     (4, 3)
     """
+    values, asked = _read(options, widths)
+    kind = KINDS[values["kind"]]
+    shapes = _shapes_to_draw(kind, options, values)
+    sizes = _sizes(kind, values, shapes, asked)
+    drawn = {key: tuple(sizes.size(letter) or 1 for letter in shapes[key]) for key in shapes}
+    written_as = values["tokens_as"], values["weights_as"]
+    drawn = {k: s[::-1] if is_transposed(k, *written_as) else s for k, s in drawn.items()}
+    count = sum(map(prod, drawn.values())) + values["heads"] * sizes["n"] * sizes["m"]
+    if count > MAX_NEW_NUMBERS:
+        message = f"this problem has {count:,} numbers, its scores among them"
+        hint = "ask for fewer tokens or heads, or for narrower matrices"
+        raise fail(f"{message}; a new one has at most {MAX_NEW_NUMBERS:,}", hint=hint)
+    return _without_flaws(_written(kind, options, values, sizes), drawn)
+
+
+def _read(
+    options: Mapping[str, Any], widths: Mapping[str, object]
+) -> tuple[dict[str, Any], dict[str, int]]:
+    """Return the values of all keys that are no matrices, and the wanted widths."""
     values: dict[str, Any] = {key: row.default for key, row in KEYS.items()}
     values |= {"tokens": TOKENS, "memory_tokens": MEMORY_TOKENS}
     faults = list[Fault]()
@@ -95,40 +114,42 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     kind = KINDS[values["kind"]]
     values |= kind.variant_of(values)
     values["kv_heads"] = values["kv_heads"] or values["heads"]
-    score = values["score"] = _with_defaults(options.get("score", kind.score), kind)
+    values["score"] = _with_defaults(options.get("score", kind.score), kind)
+    return values, asked
 
-    shapes = shapes_of(kind, values)
+
+def _shapes_to_draw(
+    kind: Mechanism, options: Mapping[str, Any], values: Mapping[str, Any]
+) -> Shapes:
+    """Return the shapes of the matrices of a new problem, in letters."""
+    shapes, score = shapes_of(kind, values), values["score"]
     wanted = [*kind.needs, *kind.start, *(["W_o"] if values["heads"] > 1 else [])]
-    keys = [key for key in shapes if key in wanted or _is_matrix_in(wanted, key, shapes)]
-    required = [p.name for p in SCORES[score["name"]].parameters if p.required]
-    keys += [f"score.{name}" for name in required if name not in score]
-    by_word = _shapes_by_word(options, kind)
-    shapes |= by_word
-    keys += by_word
-    sizes = _sizes(kind, values, {key: shapes[key] for key in keys}, asked)
-    written_as = values["tokens_as"], values["weights_as"]
-    drawn = {key: tuple(sizes.size(letter) or 1 for letter in shapes[key]) for key in keys}
-    drawn = {k: s[::-1] if is_transposed(k, *written_as) else s for k, s in drawn.items()}
-    count = sum(map(prod, drawn.values())) + values["heads"] * sizes["n"] * sizes["m"]
-    if count > MAX_NEW_NUMBERS:
-        message = f"this problem has {count:,} numbers, its scores among them"
-        hint = "ask for fewer tokens or heads, or for narrower matrices"
-        raise fail(f"{message}; a new one has at most {MAX_NEW_NUMBERS:,}", hint=hint)
+    required = (p.name for p in SCORES[score["name"]].parameters if p.required)
+    wanted += [f"score.{name}" for name in required if name not in score]
+    drawn = {k: s for k, s in shapes.items() if k in wanted or _is_matrix_in(wanted, k, shapes)}
+    return drawn | _shapes_by_word(kind, options)
 
+
+def _written(
+    kind: Mechanism, options: Mapping[str, Any], values: Mapping[str, Any], sizes: Sizes
+) -> dict[str, Any]:
+    """Return the keys of a new problem that are no drawn matrices, as in a file."""
     notes = f"{kind.meaning} where the mask allows it" if options.get("mask") else kind.meaning
     keyed = {"title": " ".join(values["tokens"]), "notes": notes, **options}
     keyed |= {"kind": values["kind"], "tokens": list(values["tokens"])}
-    keyed |= {"score": score} if "score" in kind.keys else {}
-    if "memory" in keys:
+    keyed |= {"score": values["score"]} if "score" in kind.keys else {}
+    if "memory" in (*kind.needs, *kind.start):
         keyed["memory_tokens"] = list(values["memory_tokens"])
-    keyed |= {key.partition(".")[0]: {} for key in by_word}  # in place of the word for it
+    keyed |= {key: {} for key in BY_WORD if key in options}  # in place of the word for it
+    for key in (key for key in kind.needs if KEYS[key].suggests):
+        keyed.setdefault(key, KEYS[key].suggests[0])
     mask = keyed.get("mask")
     row = MASKS.get(mask) if isinstance(mask, str) else None
     if row is not None and row.start is not None:
         keyed["mask"] = {mask: row.start(sizes["n"], sizes["m"])}
     if mask == "causal" and sizes["n"] != sizes["m"]:
         keyed["mask"] = {"causal": True, "align": "top-left"}
-    return _without_flaws(keyed, drawn)
+    return keyed
 
 
 def _is_matrix_in(wanted: Container[str], key: str, shapes: Shapes) -> bool:
@@ -137,7 +158,7 @@ def _is_matrix_in(wanted: Container[str], key: str, shapes: Shapes) -> bool:
     return bool(part) and head in wanted and len(shapes[key]) > 1
 
 
-def _shapes_by_word(options: Mapping[str, Any], kind: Mechanism) -> Shapes:
+def _shapes_by_word(kind: Mechanism, options: Mapping[str, Any]) -> Shapes:
     """Return the shapes of the matrices that are drawn for a word, such as `gate: heads`."""
     shapes = Shapes()
     for key in filter(options.__contains__, BY_WORD):

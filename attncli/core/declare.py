@@ -10,10 +10,9 @@ of one matrix per head it is d_v.
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property, lru_cache
 from importlib import import_module
-from importlib.util import find_spec
 from os import scandir
 from typing import Any, ClassVar, TypeAlias
 
@@ -116,6 +115,8 @@ class Declared:
         if not is_base:
             DECLARED[cls.name] = cls()
             OTHER_WORDS.update(cls.other_names)
+            for add in WHEN_ADDED:
+                add(DECLARED[cls.name])
 
     @cached_property
     def own(self) -> dict[str, Key]:
@@ -139,6 +140,8 @@ class Declared:
 
     def mistakes(self) -> dict[str, Any]:
         """Return the names in the module of its mistakes, if there is one."""
+        from importlib.util import find_spec  # which few commands need
+
         name = f"{type(self).__module__}.mistakes"
         is_there = hasattr(sys.modules[type(self).__module__], "__path__") and find_spec(name)
         return vars(import_module(name)) if is_there else {}
@@ -146,6 +149,9 @@ class Declared:
 
 DECLARED: dict[str, Declared] = {}
 """What every folder declares, by name, filled as the folders are imported: see `declared`."""
+
+WHEN_ADDED: list[Callable[[Declared], None]] = []
+"""What takes a mechanism of an installed package into the tables that were made without it."""
 
 
 class Mechanism(Declared, is_base=True):
@@ -258,17 +264,23 @@ class Option(Declared, is_base=True):
         return False
 
 
-FOLDERS = "attncli.mechanisms"
+COMMON, FOLDERS = "attncli.core.problem.common", "attncli.mechanisms"
+"""The module that declares the keys of every kind, and the package of all folders."""
+
+
+def declared() -> dict[str, Declared]:
+    """Return what is declared, by name: for every kind, and in the order of the folders."""
+    _import_folders()
+    return dict(sorted(DECLARED.items(), key=lambda item: type(item[1]).__module__))
 
 
 @lru_cache(1)
-def declared() -> dict[str, Declared]:
-    """Return what every folder declares, by its name, in the order of the folders."""
+def _import_folders() -> None:
+    import_module(COMMON)
     (path,) = import_module(FOLDERS).__path__
     for folder in sorted(one.name for one in scandir(path) if one.is_dir()):
         if folder.isidentifier() and folder != "__pycache__":
             import_module(f"{FOLDERS}.{folder}")
-    return dict(sorted(DECLARED.items(), key=lambda item: type(item[1]).__module__))
 
 
 def every_key() -> dict[str, Key]:

@@ -247,7 +247,8 @@ def assign(values: dict[str, Raw], key: str, raw: Raw, *, in_place: bool = False
 
 def yaml_lines(text: str) -> list[str]:
     """Return the lines of a text as YAML counts them."""
-    return LINE_END.split(text)
+    is_plain = text.isascii() and "\r" not in text
+    return text.split("\n") if is_plain else LINE_END.split(text)
 
 
 def blanked(text: str, end: int) -> str:

@@ -34,7 +34,7 @@ from attncli.core.calculation.mistake import (
     wrong,
 )
 from attncli.core.calculation.trace import Trace
-from attncli.core.declare import declared
+from attncli.core.declare import WHEN_ADDED, Declared, declared
 from attncli.core.records import Record, replace
 from attncli.core.tape.evaluation import Change, transform
 from attncli.core.tape.operations import MatMul, Scale, Transposed
@@ -51,6 +51,12 @@ MISTAKES: dict[str, Mistake] = {
     row.id: row for names in FILES for row in names.values() if isinstance(row, Mistake)
 }
 """Every mistake by its id."""
+
+
+@WHEN_ADDED.append
+def _add(one: Declared) -> None:
+    rows = (row for row in one.mistakes().values() if isinstance(row, Mistake))
+    MISTAKES.update({row.id: row for row in rows})
 
 
 Search: TypeAlias = Callable[[Step, Trace], Changes]

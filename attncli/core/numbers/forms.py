@@ -17,6 +17,7 @@ from attncli.core.errors import (
     fail,
     refuse,
 )
+from attncli.core.installed import import_named
 from attncli.core.numbers.other_words import OTHER_WORDS, plain, way_out
 from attncli.core.numbers.written import (
     LARGEST_COUNT,
@@ -253,6 +254,8 @@ def choice(words: Collection[str] | Callable[[], Collection[str]]) -> Choice:
         other = OTHER_WORDS.get(plain(word).removesuffix("_attention"), "")
         if other in known:
             return other
+        if not isinstance(words, tuple | list) and import_named(word) and word in look_up():
+            return word
         message = f"unknown {dotted(path)} {visible(word)}"
         raise fail(message, *path, hint=other if " " in other else way_out(word, known))
 

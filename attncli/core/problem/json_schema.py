@@ -11,8 +11,9 @@ from attncli.core.attention.masks import MASKS
 from attncli.core.attention.parameters import AXES
 from attncli.core.declare import Mechanism
 from attncli.core.numbers.forms import DEFINITIONS, NOTHING, Schema, any_of, listed, or_nothing
+from attncli.core.problem.common import layer_forms
 from attncli.core.problem.key_values import names_of, pattern_of
-from attncli.core.problem.keys import KEYS, KINDS, REPLACES, layer_forms
+from attncli.core.problem.keys import KEYS, KINDS, REPLACES
 from attncli.core.problem.rows import WITH_LABELS
 
 

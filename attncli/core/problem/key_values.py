@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from attncli.core.attention.scores import SCORES
-from attncli.core.declare import Mechanism, declared
+from attncli.core.declare import WHEN_ADDED, Declared, Mechanism, declared
 from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, fail, refuse
+from attncli.core.installed import import_named
 from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.matrices import as_raw, grid_in, to_array
 from attncli.core.numbers.other_words import HINTS
@@ -39,18 +40,23 @@ from attncli.core.text.strings import (
 LONG = {"q": ("query",), "k": ("key",), "v": ("value",), "o": ("out", "output")}
 """Words for the letters of weights, as in W_query."""
 
-WEIGHTS = {
-    f"{letter}{word}".lower(): f"{letter}{key[1:]}"
-    for letter in "Wb"
-    for key, row in KEYS.items()
-    if isinstance(row.form, ArrayForm) and row.form.is_weight
-    for word in (key[2:], *LONG.get(key[2:], ()))
-} | {
-    f"{word}{kind}": f"W_{letter}"
-    for letter, words in LONG.items()
-    for word in words
-    for kind in ("weight", "weights", "weightmatrix", "projection")
-}
+
+def _weights() -> dict[str, str]:
+    return {
+        f"{letter}{word}".lower(): f"{letter}{key[1:]}"
+        for letter in "Wb"
+        for key, row in KEYS.items()
+        if isinstance(row.form, ArrayForm) and row.form.is_weight
+        for word in (key[2:], *LONG.get(key[2:], ()))
+    } | {
+        f"{word}{kind}": f"W_{letter}"
+        for letter, words in LONG.items()
+        for word in words
+        for kind in ("weight", "weights", "weightmatrix", "projection")
+    }
+
+
+WEIGHTS = _weights()
 """Weights and biases by their letters alone; they have more names than can be listed."""
 
 IGNORED_IN_WEIGHTS = "_^{}$ "
@@ -171,6 +177,9 @@ def with_keys(written: Mapping[str, Any]) -> dict[str, Any]:
 
     None leaves a key out. The name of a row, k1, becomes k_1.
     """
+    kind = written.get("kind")
+    if isinstance(kind, str) and kind not in KINDS:
+        import_named(kind)  # its keys are known from then on
     named: dict[str, Any] = {}
     first: dict[str, str] = {}
     faults: list[Fault] = []
@@ -225,7 +234,7 @@ def hint_for(word: str, shape: Sequence[int] = (), fitting: Sequence[str] = ()) 
     return f"its shape is {shape_words(shape)}: is it {' or '.join(near) or 'left over'}?"
 
 
-DEFAULTS: Mapping[str, Any] = {key: row.default for key, row in KEYS.items()}
+DEFAULTS: dict[str, Any] = {key: row.default for key, row in KEYS.items()}
 MAX_KEPT_AS_WRITTEN = 10_000
 """Maximum number of numbers, or characters of a text block, of a key that is kept as written.
 
@@ -286,6 +295,14 @@ def _shape(raw: Any) -> tuple[int, ...]:
 def _defaults_in_order(kind: Mechanism) -> dict[str, Any]:
     """Return the defaults of all keys, first of those of a kind, in its order."""
     return {key: DEFAULTS[key] for key in (*kind.keys, *DEFAULTS)}
+
+
+@WHEN_ADDED.append
+def _add(one: Declared) -> None:
+    WEIGHTS.update(_weights())
+    WITHOUT_KEY.update(one.hints)
+    DEFAULTS.update({key: row.default for key, row in one.own.items()})
+    _defaults_in_order.cache_clear()
 
 
 def with_defaults(read: dict[str, Any]) -> dict[str, Any]:

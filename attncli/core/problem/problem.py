@@ -19,7 +19,6 @@ from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.matrices import as_block
 from attncli.core.problem import key_values, shapes
 from attncli.core.problem.alike import Forms, numbers_of
-from attncli.core.problem.fields import ProblemFields
 from attncli.core.problem.keys import COMMON_OPTIONS, KINDS, OF_TOKENS, TEXT_KEYS, WITH_PARTS
 from attncli.core.problem.marking import Marking, read_marking
 from attncli.core.problem.misfits import misfits
@@ -30,7 +29,9 @@ from attncli.core.tape.step import LEADING
 from attncli.core.text.strings import OF_LAYER
 
 if TYPE_CHECKING:
-    from attncli.core.problem.fields import ProblemKeys
+    from attncli.core.problem.fields import ProblemFields, ProblemKeys
+else:
+    ProblemFields = object  # its attributes are the keys, by their names
 
 
 class Problem(ProblemFields):

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from attncli.core.attention.parameters import SCALE_NAMES, SETTINGS, Parameter
 from attncli.core.errors import Fault, KeyPath, changed, collected, fail
+from attncli.core.installed import import_named
 from attncli.core.numbers import forms
 from attncli.core.numbers.forms import LABELS, Form, Schema
 from attncli.core.numbers.other_words import HINTS, plain
@@ -238,6 +239,8 @@ def _mask(raw: object, path: KeyPath) -> dict[str, object]:
         raise fail(f"unknown mask {visible(raw)}", *path, hint=hint)
     if not isinstance(raw, Mapping):
         return {"keep": _table("masks")["keep"].form.read(raw, path)}
+    for key in (str(key) for key in raw if key not in _mask_parts()):
+        import_named(key)
     parts = _mask_parts()
     if raw.get("when") is None:
         return forms.read_parts(forms.known_parts(raw, path, parts), path, parts)

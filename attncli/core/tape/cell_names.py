@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from itertools import chain, product
 
-from attncli.core.declare import declared
+from attncli.core.declare import WHEN_ADDED, Declared, declared
 from attncli.core.formulas.text import text
 from attncli.core.formulas.tree import Cell, Vector
 from attncli.core.records import Record
@@ -187,14 +187,7 @@ concat: z concatenated concatenation concatheads headsconcatenated
 output: z y o out outputs result attentionoutput av va attnoutput hookattnout attentionq,k,v \
     softmaxqkt/√dkv softmaxqktv ausgabe sortie salida
 """
-OF_MECHANISMS = {
-    name: words.split() for one in declared().values() for name, words in one.step_words.items()
-}
-"""The steps of each mechanism by itself, with the other words for them, if there are any."""
-
-ALIASES = {name: words.split() for name, words in re.findall("(?m)^(.+?): (.+)", WORDS)} | {
-    name: words for name, words in OF_MECHANISMS.items() if words
-}
+ALIASES = {name: words.split() for name, words in re.findall("(?m)^(.+?): (.+)", WORDS)}
 """Other names of a step, in lower case and without blanks, underscores and signs of products.
 
 Those of programs are PyTorch's, TransformerLens's (hook_…) and Hugging Face's (…_states).
@@ -225,11 +218,25 @@ MODULE = regex(r"(?<![\w.])(?:\w++\.)+(?=hook_)")
 HEADS_AFTER_TOKENS = regex(rf"(?:{MODULE.pattern})?hook_(?:rot_)?[qkvz]")
 """The hooks of TransformerLens whose axes are (batch, token, head, feature)."""
 
-OTHERS = (
+OTHERS = [
     *("hidden", "attentional", "delta", "sink", "phi", "g", "frequencies", "angles", "cos", "sin"),
-    *("table", "mean", "variance", "meansquare", "normed", *OF_MECHANISMS),
-)
+    *("table", "mean", "variance", "meansquare", "normed"),
+]
 """The beginnings of the names of all steps that have no aliases, after `d_` or `new_`."""
+
+
+def _add(one: Declared) -> None:
+    """Take in the steps of a mechanism, with the other words for them, if there are any."""
+    for name, words in one.step_words.items():
+        if words:
+            ALIASES[name] = words.split()
+        else:
+            OTHERS.append(name)
+
+
+for one in declared().values():
+    _add(one)
+WHEN_ADDED.append(_add)
 
 PARTS = regex(r"(?P<before>d_)?(?P<name>.+?)(?P<time>_\d+)?")
 """The name of a step, perhaps of a gradient, or of a time: d_scores, scores_2."""
@@ -295,10 +302,9 @@ def may_mean_step(word: str, inputs: Collection[str]) -> bool:
 def _any_step(inputs: frozenset[str]) -> re.Pattern[str]:
     names = chain(ALIASES, *ALIASES.values(), OTHERS, inputs)
     known = "|".join(re.escape(_plain(name)) for name in names)
-    parts = "net|score|gate|differential|normalize|qknorm|past|positions|embedding|finalnorm"
-    return re.compile(
-        rf"(d|new)?({parts}|(en|de)coder|[wub])?({known})(x|memory|q|kv|k|final|context|\d)*"
-    )
+    rows = chain(*(one.own.items() for one in declared().values()))
+    parts = "|".join(_plain(key) for key, row in rows if isinstance(row.default, dict))
+    return re.compile(rf"(d|new)?(net|{parts}|[wub])?({known})(x|memory|q|kv|k|final|context|\d)*")
 
 
 def has_time(name: str) -> bool:
