@@ -64,7 +64,7 @@ def keys() -> Iterator[str]:
     yield "## Keys of a problem file"
     rows = []
     for name, key in KEYS.items():
-        shapes = {kind: row.all_shapes.get(name) for kind, row in KINDS.items() if name in row.keys}
+        shapes = {kind: row.shapes.get(name) for kind, row in KINDS.items() if name in row.keys}
         shape = next((f"({', '.join(shape)})" for shape in shapes.values() if shape), "")
         kinds = "every kind" if len(shapes) == len(KINDS) else ", ".join(shapes)
         default = key.default if isinstance(key.default, str | int) and key.default != "" else ""

@@ -106,7 +106,9 @@ class Declared:
     """
 
     name: ClassVar[str] = ""  # by default that of the folder
-    step_words: ClassVar[Mapping[str, str]] = EMPTY  # its steps, with what else people call them
+    is_last: ClassVar[bool] = False  # whether its keys come after those of all others
+    step_names: ClassVar[str] = ""  # its steps, with blanks between them
+    step_words: ClassVar[Mapping[str, str]] = EMPTY  # those that people call otherwise, and how
     other_names: ClassVar[Mapping[str, str]] = EMPTY  # words that are chosen elsewhere: see there
     hints: ClassVar[Mapping[str, str]] = EMPTY  # what to write instead of keys of other programs
 
@@ -175,6 +177,7 @@ class Mechanism(Declared, is_base=True):
     by_position: ClassVar[bool] = True  # whether each query has a position among the keys
     masks: ClassVar[tuple[str, ...]] = ()  # the forms of masks that it takes, if not all
     result: ClassVar[str] = ""  # the shape of its last step, if it has a single one
+    results: ClassVar[tuple[str, ...]] = ("output",)  # the steps that are looked at in the end
     last: ClassVar[str] = ""  # the last step of attention, which the values of the heads may be
     loss_of: ClassVar[str] = ""  # the key of the labels that its own loss compares with
     makes: ClassVar[tuple[str, ...]] = ()  # inputs that it may make itself
@@ -208,7 +211,8 @@ class Mechanism(Declared, is_base=True):
     @cached_property
     def keys(self) -> tuple[str, ...]:
         """All of its keys, with those of every kind."""
-        return (*DECLARED["every kind"].own, *self.rows)
+        first, last = (DECLARED[name].own for name in EVERY_KIND)
+        return (*first, *self.rows, *last)
 
     @cached_property
     def layer_keys(self) -> tuple[str, ...]:
@@ -264,6 +268,9 @@ class Option(Declared, is_base=True):
         return False
 
 
+EVERY_KIND = ("every kind", "every kind, last")
+"""The names under which the keys of every kind are declared."""
+
 COMMON, FOLDERS = "attncli.core.problem.common", "attncli.mechanisms"
 """The module that declares the keys of every kind, and the package of all folders."""
 
@@ -271,7 +278,11 @@ COMMON, FOLDERS = "attncli.core.problem.common", "attncli.mechanisms"
 def declared() -> dict[str, Declared]:
     """Return what is declared, by name: for every kind, and in the order of the folders."""
     _import_folders()
-    return dict(sorted(DECLARED.items(), key=lambda item: type(item[1]).__module__))
+    return dict(sorted(DECLARED.items(), key=lambda item: (item[1].is_last, _home(item[1]))))
+
+
+def _home(one: Declared) -> str:
+    return type(one).__module__
 
 
 @lru_cache(1)
@@ -284,25 +295,28 @@ def _import_folders() -> None:
 
 
 def every_key() -> dict[str, Key]:
-    """Return every key; one that several folders declare is a single one, of all their words."""
+    """Return every key; one that several folders declare is a single one, of all their words.
+
+    The meaning of a key that not every problem has says in which kinds it has that.
+    """
     rows: dict[str, Key] = {}
+    kinds: dict[str, dict[str, list[str]]] = {}
     for one in declared().values():
         for name, row in one.own.items():
+            meanings = kinds.setdefault(name, {})
+            meanings.setdefault(row.meaning, []).extend([one.name] * isinstance(one, Mechanism))
             rows[name] = _merged(rows[name], row) if name in rows else row
+    for name, meanings in kinds.items():
+        said = [", ".join(names) + ": " * bool(names) + text for text, names in meanings.items()]
+        rows[name] = replace(rows[name], meaning="; ".join(said))
     return rows
 
 
 def _merged(one: Key, other: Key) -> Key:
     """Return the row of a key that two folders declare: it takes the words of both."""
-    meanings = dict.fromkeys((*one.meaning.split("; "), other.meaning))
     form = one.form
     if isinstance(form, Choice) and isinstance(other.form, Choice):
         words = one.form.words, other.form.words
         form = choice(lambda: [*dict.fromkeys((*words[0](), *words[1]()))])
-    return replace(
-        one,
-        form=form,
-        meaning="; ".join(meanings),
-        example=", ".join(filter(None, (one.example, other.example))),
-        instead={**one.instead, **other.instead},
-    )
+    example = ", ".join(filter(None, (one.example, other.example)))
+    return replace(one, form=form, example=example, instead={**one.instead, **other.instead})

@@ -217,8 +217,9 @@ class LiveCells(PageCells):
         The map has the weights and what comes of them. For each of these, and for each input of the
         problem, a view has the labels of rows and columns, and whether they change places on paper.
         """
+        kind = KINDS[self.trace.problem.kind]
         forward = [step for step in self.trace if not step.backward]
-        results = [step for step in forward if step.plain in ("output", "probabilities")]
+        results = [step for step in forward if step.plain in kind.results]
         shown = [*self.trace.weights, results[-1] if results else forward[-1]]
         inputs = [step for step in self.steps if step.key and step.array.ndim == len(LEADING) + 2]
         views = {}

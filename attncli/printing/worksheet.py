@@ -18,7 +18,7 @@ from attncli.core.calculation.trace import Trace, equal_steps
 from attncli.core.errors import InputError, fail, located
 from attncli.core.numbers.forms import ArrayForm
 from attncli.core.problem.key_values import key_of, keys_of
-from attncli.core.problem.keys import KEYS, KINDS, TEXT_KEYS
+from attncli.core.problem.keys import KEYS, KINDS, TEXT_KEYS, meaning_in
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
 from attncli.core.tape.by_hand import Rounding
@@ -105,8 +105,7 @@ def _meaning(problem: Problem, key: str) -> str:
     if key == "mask":
         forms = "; ".join(MASKS[name].formula for name in problem.mask if name in MASKS)
         return f"which keys j a query i may attend to: {forms}"
-    row = KINDS[problem.kind].rows.get(key, KEYS[key])
-    meaning = row.meaning.removeprefix(f"{problem.kind}: ")
+    meaning = meaning_in(problem.kind, key)
     by_column = meaning.replace("per row", "per column").replace("X W_q", "W_q X")
     return by_column if problem.columns else meaning
 

@@ -108,8 +108,8 @@ def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterato
     def find(place: Step) -> dict[str, list[MistakeInStep]]:
         return judge.reference.kept(("mistakes", place), partial(mistakes_in, judge.trace, place))
 
-    is_choice = step.plain == "next"  # of one word among a few, which chance gives, too
-    hidden = [] if is_alone or is_choice else judge.operands.written.unknown_before(step)
+    # A student hits on one word among a few by chance, too.
+    hidden = [] if is_alone or step.marks_label else judge.operands.written.unknown_before(step)
     passed_over = {(one.name, source.name) for one in hidden for source in sources(one)}
     for one in in_order(step, [one for one in hidden if one.name not in judge.mistaken], find):
         words = one.words if one.mistake.id == "earlier_step_used" else {}

@@ -46,17 +46,6 @@ class EveryKind(Declared):
         aliases=("words", "sentence"),
         instead={"tokens: [I, am, good]": "labels token text"},
     )
-    round = key(
-        values.ROUND,
-        "round every step, as people do by hand",
-        example="2 for two decimals, 3sf for three significant digits",
-        flags=("--round-steps", "--round"),
-        instead={"round: 2": "decimals precision"},
-        suggests=({"decimals": 2},),
-    )
-    names = key(COURSE_NAMES, "what a course calls the steps", {}, example="a: scores, b: weights")
-    answers = key(values.ANSWERS, "hand-worked matrices by step name, for `attn check`", flags=())
-    marking = key(MARKING, "what `attn check` asks: digits, steps, points", Marking(), flags=())
 
 
 class Layers(Option):
@@ -74,7 +63,27 @@ class Layers(Option):
         as_written=True,
         instead={"layers: [{W_q: …}, {W_q: …}], one for each": "n_layers num_layers depth"},
     )
+    is_last = True
 
     def fits(self, kind: Mechanism, keys: Collection[str]) -> bool:
         """It is for kinds that have layers."""
         return kind.has_layers
+
+
+class EveryKindLast(Declared):
+    """The keys of every kind of problem that come last."""
+
+    name = "every kind, last"
+    is_last = True
+
+    round = key(
+        values.ROUND,
+        "round every step, as people do by hand",
+        example="2 for two decimals, 3sf for three significant digits",
+        flags=("--round-steps", "--round"),
+        instead={"round: 2": "decimals precision"},
+        suggests=({"decimals": 2},),
+    )
+    names = key(COURSE_NAMES, "what a course calls the steps", {}, example="a: scores, b: weights")
+    answers = key(values.ANSWERS, "hand-worked matrices by step name, for `attn check`", flags=())
+    marking = key(MARKING, "what `attn check` asks: digits, steps, points", Marking(), flags=())

@@ -24,11 +24,6 @@ class ProblemFields:
     problem: str
     kind: str
     tokens: tuple[str, ...]
-    round: Mapping[str, Any] | None
-    names: Mapping[str, str]
-    answers: Mapping[str, Any] | None
-    marking: Marking
-    layers: tuple[Any, ...]
     memory_tokens: tuple[str, ...]
     X: Array | None
     memory: Array | None
@@ -116,6 +111,11 @@ class ProblemFields:
     unembedding: str | None
     W_u: Array | None
     target: tuple[str, ...]
+    layers: tuple[Any, ...]
+    round: Mapping[str, Any] | None
+    names: Mapping[str, str]
+    answers: Mapping[str, Any] | None
+    marking: Marking
 
 class ProblemKeys(TypedDict, total=False):
     title: NumberLike
@@ -125,11 +125,6 @@ class ProblemKeys(TypedDict, total=False):
     problem: NumberLike
     kind: str | None
     tokens: Words
-    round: NumberLike | Mapping[str, object]
-    names: Mapping[str, str] | str | None
-    answers: Mapping[str, object] | None
-    marking: Marking | Mapping[str, object] | None
-    layers: Sequence[Mapping[str, object]] | Mapping[str, Mapping[str, object]] | None
     memory_tokens: Words
     X: MatrixLike
     memory: MatrixLike
@@ -217,3 +212,8 @@ class ProblemKeys(TypedDict, total=False):
     unembedding: str | None
     W_u: MatrixLike
     target: Words
+    layers: Sequence[Mapping[str, object]] | Mapping[str, Mapping[str, object]] | None
+    round: NumberLike | Mapping[str, object]
+    names: Mapping[str, str] | str | None
+    answers: Mapping[str, object] | None
+    marking: Marking | Mapping[str, object] | None

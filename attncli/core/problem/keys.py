@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from attncli.core.declare import (
+    EVERY_KIND,
     WHEN_ADDED,
     Declared,
     Key,
@@ -23,7 +24,7 @@ from attncli.core.declare import (
 TEXT_KEYS = ("title", "notes", "student", "variant", "problem")
 """Keys of text about a problem and its student, with which nothing is calculated."""
 
-COMMON_OPTIONS = (*declared()["every kind"].own,)
+COMMON_OPTIONS = tuple(key for name in EVERY_KIND for key in declared()[name].own)
 """Keys of every kind."""
 
 KEYS: dict[str, Key] = every_key()
@@ -83,6 +84,11 @@ def _add(one: Declared) -> None:
         BESIDE_KINDS.append(one)
     WITH_PARTS[:], OF_TOKENS[:] = _with_parts(), _of_tokens()
     REPLACES.update(_replaces())
+
+
+def meaning_in(kind: str, key: str) -> str:
+    """Return what a key means in problems of a kind."""
+    return KINDS[kind].rows.get(key, KEYS[key]).meaning
 
 
 def cutting(values: Mapping[str, Any]) -> Option | None:

@@ -226,12 +226,9 @@ OTHERS = [
 
 
 def _add(one: Declared) -> None:
-    """Take in the steps of a mechanism, with the other words for them, if there are any."""
-    for name, words in one.step_words.items():
-        if words:
-            ALIASES[name] = words.split()
-        else:
-            OTHERS.append(name)
+    """Take in the steps of a mechanism, and the other words for them."""
+    OTHERS.extend(one.step_names.split())
+    ALIASES.update({name: words.split() for name, words in one.step_words.items()})
 
 
 for one in declared().values():

@@ -52,6 +52,7 @@ class Operation(Record, eq=False):
 
     blocks: ClassVar[bool] = False  # whether it makes −∞ on purpose
     unfolds: ClassVar[bool] = False  # whether it is written out again where it is used
+    marks_label: ClassVar[bool] = False  # whether it is 1 for one label, which may be written
     pointwise: ClassVar[bool] = False  # whether a number needs only the numbers at its own place
     # The name of the line of its own in which it is written on paper, or what that begins with.
     line: ClassVar[str] = ""
@@ -234,6 +235,11 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
     def stem(self) -> str:
         """Its name without the layer and the suffix: `scores` of `layers.2.scores_1`."""
         return self.plain.removesuffix(self.suffix)
+
+    @property
+    def marks_label(self) -> bool:
+        """Whether it is 1 for one label alone, such as the next word."""
+        return isinstance(self.operation, Operation) and self.operation.marks_label
 
     @property
     def is_weights(self) -> bool:

@@ -12,11 +12,11 @@ class CoAttention(Mechanism):
 
     meaning = "the tokens of X and those of memory attend to each other"
 
-    enhance = key(TRUTH, "whether co_attention also gives [a; ã; a − ã; a ⊙ ã]")
+    enhance = key(TRUTH, "whether to give [a; ã; a − ã; a ⊙ ã], too")
 
     takes = ("X", "memory")
     also_takes = ("bias", *SCORING, "tokens_as", "memory_tokens", "mask")
     requires = ("X", "memory")
     implied = (Implied("d_q", "d_model"), Implied("d_k", "d_memory"), Implied("d_v", "d_memory"))
     by_position = False
-    step_words = dict.fromkeys(("aligned", "enhanced"), "")
+    step_names = "aligned enhanced"

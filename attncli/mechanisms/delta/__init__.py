@@ -27,13 +27,13 @@ class Delta(Mechanism):
 
     update = key(
         choice(RULES),
-        "delta: what makes the next state",
+        "what makes the next state",
         follows=True,
         instead={"update: gated_delta, delta, gated or linear": "update_rule rule"},
     )
     alpha = key(
         matrix("either"),
-        "delta: how much of the state each token keeps, a column per head, or per feature of keys",
+        "how much of the state each token keeps, a column per head, or per feature of keys",
         shape="n, kv_heads*d_alpha",
         only=FADES,
         start=True,
@@ -47,21 +47,17 @@ class Delta(Mechanism):
     )
     W_alpha = key(
         weight(),
-        "delta: alpha is σ(X W_alpha + b_alpha)",
+        "alpha is σ(X W_alpha + b_alpha)",
         shape="d_model, kv_heads*d_alpha",
         only=FADES,
         needs=("X",),
     )
     b_alpha = key(
-        vector(),
-        "delta: added to X W_alpha",
-        shape="kv_heads*d_alpha",
-        only=FADES,
-        needs=("W_alpha",),
+        vector(), "added to X W_alpha", shape="kv_heads*d_alpha", only=FADES, needs=("W_alpha",)
     )
     beta = key(
         matrix("either"),
-        "delta: how much of its error each token writes, a column per head; 1 by default",
+        "how much of its error each token writes, a column per head; 1 by default",
         shape="n, kv_heads*1",
         only=CORRECTS,
         start=True,
@@ -73,17 +69,17 @@ class Delta(Mechanism):
     )
     W_beta = key(
         weight(),
-        "delta: beta is σ(X W_beta + b_beta)",
+        "beta is σ(X W_beta + b_beta)",
         shape="d_model, kv_heads*1",
         only=CORRECTS,
         needs=("X",),
     )
     b_beta = key(
-        vector(), "delta: added to X W_beta", shape="kv_heads*1", only=CORRECTS, needs=("W_beta",)
+        vector(), "added to X W_beta", shape="kv_heads*1", only=CORRECTS, needs=("W_beta",)
     )
     S_0 = key(
         matrix("either"),
-        "delta: the first state, a row per feature of keys, zeros by default",
+        "the first state, a row per feature of keys, zeros by default",
         shape="d_k, kv_heads*d_v",
         fixed=("S_0",),
         instead={"S_0: the first state, (d_k, d_v)": "past_state initial_state recurrent_state"},
@@ -99,7 +95,7 @@ class Delta(Mechanism):
     source = "X"
     result = "n, d_out"
     implied = (*without_projections("d_model"), Implied("d_k", "d_alpha", or_one=True))
-    step_words = dict.fromkeys(("decayed", "read", "error"), "")
+    step_names = "decayed read error"
 
     def tests(self, kind: Mechanism, given: Collection[str], values: Mapping[str, Any]) -> KeyTests:
         update = values["update"]

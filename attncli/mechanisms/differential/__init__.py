@@ -52,7 +52,7 @@ class Differential(Option):
     )
     halves = 2
     other_names = {"differential": "write kind: self, and differential: {lambda: 0.5}"}
-    step_words = dict.fromkeys(("lambda", "lambdainit", "gain", "rescaled"), "")
+    step_names = "lambda lambda_init gain rescaled"
 
     def fits(self, kind: Mechanism, keys: Collection[str]) -> bool:
         """It cuts the queries and keys of every head, whose scores are whole rows."""

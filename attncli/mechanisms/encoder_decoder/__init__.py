@@ -74,7 +74,7 @@ class EncoderDecoder(Mechanism):
 
     cell = key(
         forms.choice(CELLS),
-        "the cell of both networks, in kind encoder_decoder",
+        "the cell of both networks",
         "lstm",
         example="lstm, gru, rnn",
         instead={"cell: lstm, gru or rnn": "rnn_type cell_type"},
@@ -134,9 +134,8 @@ class EncoderDecoder(Mechanism):
         **{cell: f"write kind: encoder_decoder, and cell: {cell}" for cell in CELLS},
     }
     hints = {other_names["seq2seq"]: "s h"}
-    step_words = dict.fromkeys((*"fiozrns", "g", "h", "c", "hn"), "") | {
-        "H": "h annotations states encoderstates hiddenstates"
-    }
+    step_names = "f i g o c r z n hn h s"
+    step_words = {"H": "h annotations states encoderstates hiddenstates"}
 
     def shapes_with(self, kind: Mechanism, values: Mapping[str, Any], shapes: Shapes) -> Shapes:
         return shapes_of_networks(values["cell"], values["attends"])

@@ -34,7 +34,7 @@ class Gate(Option):
             )
         },
     )
-    step_words = dict.fromkeys(("gate", "gated", "wgate", "bgate"), "")
+    step_names = "gate gated W_gate b_gate"
 
     def fits(self, kind: Mechanism, keys: Collection[str]) -> bool:
         """It is for what heads find by scores."""

@@ -10,6 +10,7 @@ from attncli.core.attention.norms_and_activations import Gate, ThroughGate
 from attncli.core.attention.scores import MergeHeads, SplitHeads
 from attncli.core.calculation.mistake import Changes, Nodes, is_named, made_of, mistake, put, wrong
 from attncli.core.calculation.trace import Trace
+from attncli.core.problem.keys import KINDS
 from attncli.core.records import replace
 from attncli.core.tape.backward_operations import Hadamard, Subtract
 from attncli.core.tape.evaluation import array_of, walk
@@ -42,7 +43,8 @@ def gate_inverted(step: Step, trace: Trace) -> Changes:
 )
 def gate_after_w_o(step: Step, trace: Trace) -> Changes:
     """In a gate of as many features as the output has."""
-    last = next((one for one in trace if one.plain in ("output", "attended")), step)
+    name = KINDS[trace.problem.kind].last or "output"
+    last = next((one for one in trace if one.plain == name), step)
     for node in _gated(step):
         gate = _side_by_side(node.right)
         if last.operation is not None and array_of(gate).shape == last.array.shape:

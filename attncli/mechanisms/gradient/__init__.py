@@ -90,7 +90,7 @@ class Gradient(Option):
         at_top=True,
     )
     is_around = True
-    step_words = dict.fromkeys(("loss", "upstream"), "")
+    step_names = "loss upstream"
 
     def tests(self, kind: Mechanism, given: Collection[str], values: Mapping[str, Any]) -> KeyTests:
         is_own, has_own = values["gradient"].get("loss") == OF_LABELS, kind.has_loss(given)

@@ -21,7 +21,7 @@ class Latent(Mechanism):
 
     W_dq = key(
         weight(),
-        "latent: makes c_q, from which queries are made, from X",
+        "makes c_q, from which queries are made, from X",
         shape="d_model, d_cq",
         start=True,
         needs=("W_uq",),
@@ -29,59 +29,59 @@ class Latent(Mechanism):
     )
     gain_q = key(
         vector(),
-        "latent: the gain of the norm of c_q",
+        "the gain of the norm of c_q",
         shape="d_cq",
         needs=("latent_norm", "W_dq"),
         aliases=("g_q",),
     )
     W_uq = key(
         weight("head"),
-        "latent: c_q to the content part of the queries",
+        "c_q to the content part of the queries",
         shape="d_cq, heads*d_h",
         start=True,
         needs=("W_dq",),
     )
     W_qr = key(
         weight("head"),
-        "latent: c_q, or X, to the rotary part of the queries",
+        "c_q, or X, to the rotary part of the queries",
         shape="d_cq, heads*d_r",
         start=True,
         needs=("W_kr",),
     )
     W_dkv = key(
         weight(),
-        "latent: makes c_kv, from which keys and values are made",
+        "makes c_kv, from which keys and values are made",
         shape="d_model, d_c",
         required=True,
     )
     gain_kv = key(
         vector(),
-        "latent: the gain of the norm of c_kv",
+        "the gain of the norm of c_kv",
         shape="d_c",
         needs=("latent_norm",),
         aliases=("g_kv",),
     )
     W_uk = key(
         weight("head"),
-        "latent: c_kv to the content part of the keys",
+        "c_kv to the content part of the keys",
         shape="d_c, heads*d_h",
         required=True,
     )
-    W_uv = key(weight("head"), "latent: c_kv to the values", shape="d_c, heads*d_v", required=True)
+    W_uv = key(weight("head"), "c_kv to the values", shape="d_c, heads*d_v", required=True)
     W_kr = key(
         weight(),
-        "latent: X to the rotary part of the keys, one for all heads",
+        "X to the rotary part of the keys, one for all heads",
         shape="d_model, d_r",
         start=True,
         needs=("W_qr",),
     )
     form = key(
         choice(("naive", "absorbed")),
-        "latent: naive makes keys and values, absorbed multiplies queries by W_uk, results by W_uv",
+        "naive makes keys and values, absorbed multiplies queries by W_uk, results by W_uv",
         "naive",
         instead={"form: absorbed": "absorb attn_impl"},
     )
-    latent_norm = key(choice(("rms",)), "latent: the norm of c_q and c_kv")
+    latent_norm = key(choice(("rms",)), "the norm of c_q and c_kv")
     eps = key(
         number(or_equal=True),
         "what norms add to the variance; 1e-5, or 1e-6 for rms",

@@ -26,7 +26,7 @@ class Online(Option):
         },
     )
     hides_weights = True
-    step_words = dict.fromkeys(("m", "l", "rescale"), "")
+    step_names = "m l rescale"
 
     def tests(self, kind: Mechanism, given: Collection[str], values: Mapping[str, Any]) -> KeyTests:
         settings = values["normalize"]

@@ -16,25 +16,17 @@ class Pooling(Mechanism):
 
     W = key(
         matrix(),
-        "pooling: the hidden layer tanh(W h + b)",
+        "the hidden layer tanh(W h + b)",
         shape="d_k, d_model",
         start=True,
         as_written=True,
     )
-    b = key(vector(), "pooling: the bias beside W", shape="d_k")
+    b = key(vector(), "the bias beside W", shape="d_k")
     u = key(
-        vector(),
-        "pooling: the context vector, the query",
-        shape="d_q",
-        required=True,
-        numbers=(1.0, 2.0),
+        vector(), "the context vector, the query", shape="d_q", required=True, numbers=(1.0, 2.0)
     )
-    activation = key(
-        choice(BENT), "pooling: the activation of the hidden layer", example="tanh or none"
-    )
-    output_activation = key(
-        choice(BENT), "the activation of the output, in kind pooling", example="tanh or none"
-    )
+    activation = key(choice(BENT), "the activation of the hidden layer", example="tanh or none")
+    output_activation = key(choice(BENT), "the activation of the output", example="tanh or none")
 
     takes = ("X",)
     also_takes = ("bias", *SCORING, "tokens_as", "mask")

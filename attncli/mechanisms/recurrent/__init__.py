@@ -24,24 +24,22 @@ class Recurrent(Mechanism):
 
     A = key(
         matrix(),
-        "recurrent: h_t = tanh(A [x_t; c] + b)",
+        "h_t = tanh(A [x_t; c] + b)",
         shape="d_h, d_x + d_h",
         required=True,
         as_written=True,
     )
-    b = key(vector(), "recurrent: the bias beside A", shape="d_h")
+    b = key(vector(), "the bias beside A", shape="d_h")
     h_0 = key(
         vector(),
-        "recurrent: the first state, zeros by default",
+        "the first state, zeros by default",
         shape="d_h",
         start=True,
         numbers=(1.0, 2.0),
         fixed=("h_0",),
     )
-    c_0 = key(
-        vector(), "recurrent: the first context, zeros by default", shape="d_h", fixed=("c_0",)
-    )
-    update = key(choice(SHAPES_OF_A), "recurrent: what makes the next state", follows=True)
+    c_0 = key(vector(), "the first context, zeros by default", shape="d_h", fixed=("c_0",))
+    update = key(choice(SHAPES_OF_A), "what makes the next state", follows=True)
 
     takes = ("X",)
     also_takes = ("W_q", "W_k", *SCORING)
@@ -55,7 +53,7 @@ class Recurrent(Mechanism):
         Implied("d_v", "d_h"),
     )
     result = "n, d_h"
-    step_words = dict.fromkeys(("h", "c"), "")
+    step_names = "h c"
 
     def shapes_with(self, kind: Mechanism, values: Mapping[str, Any], shapes: Shapes) -> Shapes:
         return {"A": SHAPES_OF_A[values["update"]]}

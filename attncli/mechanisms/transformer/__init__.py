@@ -28,7 +28,7 @@ def _vector_of_norm(name: str, number: int, others: str) -> Key:
     half = ("attention", "the feed-forward network")[number - 1]
     needs = ("W_1",) if number == 2 else ()
     aliases = tuple(others.replace("#", str(number)).split())
-    meaning = f"transformer: the norm's {name}, of {half}"
+    meaning = f"the norm's {name}, of {half}"
     return key(vector(), meaning, shape="d_model", needs=needs, aliases=aliases)
 
 
@@ -43,38 +43,35 @@ class Transformer(Mechanism):
     shift_2 = _vector_of_norm("shift", 2, SHIFT_NAMES)
     W_1 = key(
         weight(),
-        "transformer: the feed-forward network's first matrix",
+        "the feed-forward network's first matrix",
         shape="d_model, d_ff",
         start=True,
         needs=("W_2",),
     )
-    b_1 = key(vector(), "transformer: added to x W_1", shape="d_ff", needs=("W_1",))
+    b_1 = key(vector(), "added to x W_1", shape="d_ff", needs=("W_1",))
     W_3 = key(
         weight(),
-        "transformer: x W_3 multiplies the activated numbers, as a gate",
+        "x W_3 multiplies the activated numbers, as a gate",
         shape="d_model, d_ff",
         needs=("W_1",),
     )
-    b_3 = key(vector(), "transformer: added to x W_3", shape="d_ff", needs=("W_1", "W_3"))
+    b_3 = key(vector(), "added to x W_3", shape="d_ff", needs=("W_1", "W_3"))
     W_2 = key(
         weight(),
-        "transformer: the feed-forward network's last matrix",
+        "the feed-forward network's last matrix",
         shape="d_ff, d_model",
         start=True,
         needs=("W_1",),
     )
-    b_2 = key(vector(), "transformer: added after W_2", shape="d_model", needs=("W_1",))
+    b_2 = key(vector(), "added after W_2", shape="d_model", needs=("W_1",))
     norm = key(
         choice(lambda: (*layer_norms(), "none")),
-        "transformer: the norm of each half of a layer",
+        "the norm of each half of a layer",
         "layer",
         suggests=("rms",),
     )
     place = key(
-        choice(("pre", "post")),
-        "transformer: whether norms come before or after",
-        "pre",
-        suggests=("post",),
+        choice(("pre", "post")), "whether norms come before or after", "pre", suggests=("post",)
     )
     eps = key(
         number(or_equal=True),
@@ -83,7 +80,7 @@ class Transformer(Mechanism):
     )
     activation = key(
         choice(feed_forward_activations),
-        "transformer: the activation of the hidden layer",
+        "the activation of the hidden layer",
         needs=("W_1",),
         example="relu, gelu, …",
         suggests=("gelu",),
@@ -93,7 +90,7 @@ class Transformer(Mechanism):
             {"vocabulary": LABELS, "table": matrix()},
             "embedding: {vocabulary: [I, am], table: [[1, 0], [0, 1]]}",
         ),
-        "transformer: {vocabulary: [I, …], table: [[…], …]}, a row for each word",
+        "{vocabulary: [I, …], table: [[…], …]}, a row for each word",
         {},
         parts={"table": "v, d_model"},
         labels={"vocabulary": "v"},
@@ -111,26 +108,24 @@ class Transformer(Mechanism):
             },
             "final_norm: {gain: [1, 1], shift: [0, 0]}",
         ),
-        "transformer: the norm after the last layer: {gain: …, shift: …}",
+        "the norm after the last layer: {gain: …, shift: …}",
         {},
         parts=dict.fromkeys(("gain", "shift"), "d_model"),
         at_top=True,
     )
     unembedding = key(
-        choice(("tied",)),
-        "transformer: tied, if logits are products with the embedding",
-        at_top=True,
+        choice(("tied",)), "tied, if logits are products with the embedding", at_top=True
     )
     W_u = key(
         weight(),
-        "transformer: the unembedding, which makes logits",
+        "the unembedding, which makes logits",
         shape="d_model, v",
         at_top=True,
         instead={"W_u: [[…]], a column for each word": "lm_head unembed"},
     )
     target = key(
         LABELS,
-        "transformer: the words that should follow, by label or number from 1",
+        "the words that should follow, by label or number from 1",
         (),
         labels={"": "n"},
         at_top=True,
@@ -145,6 +140,7 @@ class Transformer(Mechanism):
     makes = ("X",)
     has_layers = True
     result = "n, d_model"
+    results = ("output", "probabilities")
     last = "attended"
     loss_of = "target"
     implied = (
@@ -152,12 +148,9 @@ class Transformer(Mechanism):
         *without_projections("d_model")[:-1],
         Implied("d_model", "heads*d_v", unless=("W_o",)),  # it is added to the input as it is
     )
-    step_words = dict.fromkeys(
-        (
-            *("attended", "residual", "scorehidden", "activated", "value", "feedforward"),
-            *("final", "logits", "probabilities", "next", "explogits", "sumlogits", "table"),
-        ),
-        "",
+    step_names = (
+        "attended residual score_hidden gated_context gated activated value feed_forward loss"
+        " final logits probabilities next exp_logits sum_logits table"
     )
 
     def has_loss(self, given: Collection[str]) -> bool:

@@ -246,6 +246,7 @@ class Next(Hardmax):
 
     word: str = ""
     shape = "n v' -> v"
+    marks_label = True
     why = "The word with the largest logit is the likeliest."
 
     def apply(self, logits: Array) -> Array:
