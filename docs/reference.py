@@ -71,7 +71,7 @@ def keys() -> Iterator[str]:
         rows.append(
             (
                 f"`{name}`",
-                key.meaning,
+                key.about,
                 shape.replace("halves*", "").replace("*1", "").replace("*", "·"),
                 kinds,
                 str(default),

@@ -168,7 +168,7 @@ def values_of(parameter: str, last: str, context: Any) -> Candidates | None:
 
         key, sign, _ = last.partition("=")
         if not sign:
-            return {f"{name}=": row.meaning for name, row in KEYS.items()}
+            return {f"{name}=": row.about for name, row in KEYS.items()}
         return {f"{key}={word}": meaning for word, meaning in _of_keys(command, key).items()}
     return _of_keys(command, parameter.rstrip("_"))
 
@@ -194,7 +194,7 @@ def _of_keys(command: str, key: str) -> Candidates:
 
     if key == "matrix":
         rows = KEYS.items()
-        return {f"{name}=": row.meaning for name, row in rows if isinstance(row.form, ArrayForm)}
+        return {f"{name}=": row.about for name, row in rows if isinstance(row.form, ArrayForm)}
     if key not in KEYS:
         return {}
     if key == "mask" and command == "new":

@@ -199,7 +199,7 @@ def _page(root: Any) -> Iterator[str]:
     for name in SUMMARIES:
         yield from _of_command(build(name), root)
     yield from (".SH PROBLEM FILE", "A mapping in YAML, JSON, CSV, XLSX or NPZ, with these keys:")
-    yield from _rows((key, f"{row.meaning}.") for key, row in KEYS.items())
+    yield from _rows((key, f"{row.about}.") for key, row in KEYS.items())
     yield ".SH FORMATS"
     yield from _rows((n, f"{r.meaning} ({', '.join(r.suffixes)}).") for n, r in FORMATS.items())
     yield ".SH ENVIRONMENT"

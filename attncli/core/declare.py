@@ -56,12 +56,18 @@ class Key(Record, eq=False):
     instead: Mapping[str, str] = EMPTY  # what to write instead of which keys of other tools
     flags: tuple[str, ...] | None = None  # its flags, by default --key, and none for arrays
     example: str = ""  # values, for the help of its flag
+    kind: str = ""  # the mechanism that declares it, if one does, which says so itself
     suggests: tuple[Any, ...] = ()  # values for a new problem, of which the first that fits is said
 
     def flags_of(self, key: str) -> tuple[str, ...]:
         if self.flags is not None:
             return self.flags
         return () if isinstance(self.form, ArrayForm) else (f"--{key.replace('_', '-')}",)
+
+    @property
+    def about(self) -> str:
+        """Its meaning, behind the kind that alone has it."""
+        return f"{self.kind}: {self.meaning}" if self.kind else self.meaning
 
     def shapes(self, key: str) -> Shapes:
         """Return the letters of its matrix, or of each of its parts."""
@@ -72,7 +78,7 @@ class Key(Record, eq=False):
     @property
     def help(self) -> str:
         """The help of its flags."""
-        text = f"{self.meaning}: {self.example}" if self.example else self.meaning
+        text = f"{self.about}: {self.example}" if self.example else self.about
         return f"{text[0].upper()}{text[1:]}{'' if text.endswith('…') else '.'}"
 
 
@@ -123,7 +129,10 @@ class Declared:
     @cached_property
     def own(self) -> dict[str, Key]:
         """The keys that it declares."""
-        return {name: row for name, row in vars(type(self)).items() if isinstance(row, Key)}
+        rows = {name: row for name, row in vars(type(self)).items() if isinstance(row, Key)}
+        for row in rows.values() if isinstance(self, Mechanism) else ():
+            row.__dict__["kind"] = self.name
+        return rows
 
     def shapes_with(self, kind: Mechanism, values: Mapping[str, Any], shapes: Shapes) -> Shapes:
         """Return the shapes that depend on values, given those that do not."""
@@ -186,7 +195,7 @@ class Mechanism(Declared, is_base=True):
     @cached_property
     def rows(self) -> dict[str, Key]:
         """Its keys, without those of every kind, and their declarations."""
-        known = every_key()
+        known = {key: row for one in declared().values() for key, row in one.own.items()}
         taken, after = ({key: known[key] for key in keys} for keys in (self.takes, self.also_takes))
         fitting = [one for one in declared().values() if isinstance(one, Option)]
         of_options = (one.own for one in fitting if one.fits(self, taken | self.own | after))
@@ -295,20 +304,11 @@ def _import_folders() -> None:
 
 
 def every_key() -> dict[str, Key]:
-    """Return every key; one that several folders declare is a single one, of all their words.
-
-    The meaning of a key that not every problem has says in which kinds it has that.
-    """
+    """Return every key; one that several folders declare is a single one, of all their words."""
     rows: dict[str, Key] = {}
-    kinds: dict[str, dict[str, list[str]]] = {}
     for one in declared().values():
         for name, row in one.own.items():
-            meanings = kinds.setdefault(name, {})
-            meanings.setdefault(row.meaning, []).extend([one.name] * isinstance(one, Mechanism))
             rows[name] = _merged(rows[name], row) if name in rows else row
-    for name, meanings in kinds.items():
-        said = [", ".join(names) + ": " * bool(names) + text for text, names in meanings.items()]
-        rows[name] = replace(rows[name], meaning="; ".join(said))
     return rows
 
 
@@ -318,5 +318,12 @@ def _merged(one: Key, other: Key) -> Key:
     if isinstance(form, Choice) and isinstance(other.form, Choice):
         words = one.form.words, other.form.words
         form = choice(lambda: [*dict.fromkeys((*words[0](), *words[1]()))])
-    example = ", ".join(filter(None, (one.example, other.example)))
-    return replace(one, form=form, example=example, instead={**one.instead, **other.instead})
+    is_same = one.meaning == other.meaning
+    return replace(
+        one,
+        form=form,
+        meaning=one.meaning if is_same else f"{one.about}; {other.about}",
+        kind=f"{one.kind}, {other.kind}" if is_same else "",
+        example=", ".join(filter(None, (one.example, other.example))),
+        instead={**one.instead, **other.instead},
+    )

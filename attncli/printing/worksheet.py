@@ -148,7 +148,7 @@ def _options(problem: Problem) -> Iterator[str]:
                 changed = Problem(**{**problem.written, key: raw})
                 if changed.warnings == problem.warnings:
                     is_form = isinstance(raw, dict)
-                    meaning = _meaning(changed, key) if is_form else KEYS[key].meaning
+                    meaning = _meaning(changed, key) if is_form else KEYS[key].about
                     lines[key] = f"# {key}: {_flow(raw)}", meaning
     width = max((len(line) for line, _ in lines.values()), default=0)
     for line, meaning in lines.values():

@@ -28,11 +28,11 @@ def schema() -> Schema:
         "title": "An attention problem",
         "type": ["object", "array"],
         "properties": {
-            key: {"description": row.meaning}
+            key: {"description": row.about}
             | or_nothing(any_of([row.form.schema(), *[BY_LABEL] * (key in WITH_LABELS)]))
             for key, row in KEYS.items()
         }
-        | {"layers": {"description": KEYS["layers"].meaning} | _layers()},
+        | {"layers": {"description": KEYS["layers"].about} | _layers()},
         "patternProperties": _other_names(KEYS),
         "additionalProperties": False,
         "allOf": [

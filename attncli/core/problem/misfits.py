@@ -37,7 +37,7 @@ def misfits(keys: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]
                 yield Fault(message, tuple(key.split(".")), hint, needs="values")
     yield from _misfits_of_parts(kind, keys, values)
     for key in (key for key in kind.needs if key not in keys):
-        yield Fault(f"kind {values['kind']} needs {key}", ("kind",), KEYS[key].meaning)
+        yield Fault(f"kind {values['kind']} needs {key}", ("kind",), KEYS[key].about)
     for key, origin, *others in kind.source_groups:
         if not any(name in keys for name in (key, origin, *others)):
             hint = f"{key} is made from {origin}; write {origin}: [[1, 0], [0, 1]]"
