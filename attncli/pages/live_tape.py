@@ -85,8 +85,8 @@ class Programs:
         try:
             general = mapped(expression, self._for_any_number)
             call: Call | Array = evaluate(general, _of_step, _of_number)
-        except (InputError, NotImplementedError, TypeError, ValueError):
-            raise _refused(type(expression).__name__) from None
+        except (InputError, NotImplementedError, TypeError, ValueError) as error:
+            raise _refused(type(expression).__name__) from error
         return call
 
     def _for_any_number(self, part: Operation) -> Operation:

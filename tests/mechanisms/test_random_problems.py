@@ -169,11 +169,11 @@ def test_sparsemax_of_float32_differences_whose_sum_overflows() -> None:
 
 @rows("mechanisms", "derivatives")
 def test_calculations_of_float32_are_float32(row: Keys) -> None:
-    """With their gradients; but for scaled angles, a known defect, and for what follows them."""
+    """With their gradients."""
     keys = with_arrays(as_lists(problem_of(row)), "f4") | {"gradient": "sum", "learning_rate": 0.1}
     trace = attncli.compute(attncli.Problem(**keys))
     wide = [step.name for step in trace if step.array.dtype != np.float32]
-    assert wide[:1] == (["angles_q"] if row["name"] == "scaled angles" else [])
+    assert not wide
 
 
 Q, K, V = np.array([[3, 4], [1, -2.0]]), np.array([[1, 1], [2, 0.5], [0, 3.0]]), [[1.0], [2], [4]]

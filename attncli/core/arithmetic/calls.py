@@ -36,7 +36,7 @@ class CallRecorder(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if method != "__call__":  # such as `np.add.reduce`
-            raise NotImplementedError(method)
+            raise NotImplementedError(f"calls have no np.{ufunc.__name__}.{method}")
         result = self.called(ufunc, inputs, {})
         if "out" not in options:
             return result
@@ -140,11 +140,11 @@ class Call(CallRecorder):
             return function(args[0].array, float)
         if function is np.arange:  # in the kind of an array
             return function(*args, **options)
-        raise NotImplementedError(name)
+        raise NotImplementedError(f"a page cannot call np.{name}")
 
     def __bool__(self) -> bool:
         if self.name not in ("equal", "not_equal"):
-            raise NotImplementedError(self.name)
+            raise NotImplementedError("calls are right for any numbers: use np.where, not if")
         return self.name == "not_equal"
 
 
@@ -184,7 +184,7 @@ def _reduced(
 
 
 def _refuse_as_place(call: Call) -> None:
-    raise NotImplementedError("numbers that are places")
+    raise NotImplementedError("a page cannot take numbers for places")
 
 
 def _moved(function: Callable[..., Any], args: Any, options: dict[str, Any]) -> Call:

@@ -61,6 +61,8 @@ class Operation(Record, eq=False):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        if not all(isinstance(kind, str) for kind in vars(cls).get("__annotations__", {}).values()):
+            raise TypeError(f"{cls.__name__} is to follow `from __future__ import annotations`")
         kinds = cls.annotated.items()
         held = cls.operand_fields  # of its base: a field may be annotated again, more narrowly
         cls.operand_fields = tuple(n for n, kind in kinds if kind in OPERANDS or n in held)
