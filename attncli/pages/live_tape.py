@@ -143,6 +143,8 @@ def _options(call: Call) -> list[Any]:
     if call.name != "move":
         return [*call.options] if call.name else [call.shape, plain(call.array.ravel())]
     (places,) = call.options
+    if not places.size:
+        return [places.shape, [], None]
     units = np.eye(places.ndim, dtype=int)
     first = int(places.flat[0])
     steps = [

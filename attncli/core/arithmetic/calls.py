@@ -192,7 +192,7 @@ def _moved(function: Callable[..., Any], args: Any, options: dict[str, Any]) -> 
     first, *others = args
     each([*others, *options.values()], Call, _refuse_as_place)
     if function in JOINS:
-        first = each(first, np.ndarray, Call)
+        first = [part for part in each(first, np.ndarray, Call) if part.size]
     operands: list[Call] = []
 
     def placed(call: Call) -> Array:

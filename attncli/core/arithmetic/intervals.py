@@ -145,11 +145,18 @@ def _matmul(a: Interval, b: Interval) -> Interval:
     radius_a, radius_b = (a.high - a.low) / 2, (b.high - b.low) / 2
     middle = middle_a @ middle_b
     radius = np.abs(middle_a) @ radius_b + radius_a @ (np.abs(middle_b) + radius_b)
-    return Interval(middle - radius, middle + radius)
+    return _bounded(middle - radius, middle + radius)
+
+
+def _bounded(low: Array, high: Array) -> Interval:
+    """Return intervals without a bound where an end is not a number."""
+    if not np.isnan(low + high).any():
+        return Interval(low, high)
+    return Interval(np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high))
 
 
 def _increasing(function: Callable[[Array], Array]) -> Callable[[Interval], Interval]:
-    return lambda a: Interval(function(a.low), function(a.high))
+    return lambda a: _bounded(function(a.low), function(a.high))
 
 
 def _wave(function: Callable[[Array], Array]) -> Callable[[Interval], Interval]:
