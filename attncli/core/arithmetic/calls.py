@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli.core.arithmetic.elements import ERF, Array
+from attncli.core.arithmetic.elements import ERF, JOINS, MOVES, REDUCTIONS, Array
 
 
 class CallRecorder(np.lib.mixins.NDArrayOperatorsMixin):
@@ -65,18 +65,6 @@ def each(items: Any, kind: type | tuple[type, ...], rule: Callable[[Any], Any]) 
         return type(items)(each(item, kind, rule) for item in items)
     return rule(items) if isinstance(items, kind) else items
 
-
-JOINS = (np.concatenate, np.stack)
-MOVES = {
-    *JOINS, getitem, np.broadcast_to, np.diagonal, np.expand_dims, np.flip, np.moveaxis, np.ravel,
-    np.repeat, np.reshape, np.roll, np.squeeze, np.swapaxes, np.take, np.tile, np.transpose,
-}  # fmt: skip
-"""Functions that put numbers in other places, and calculate nothing."""
-
-REDUCTIONS = {
-    np.sum: "sum", np.max: "max", np.min: "min", np.any: "max", np.all: "min", np.mean: "",
-}  # fmt: skip
-"""Functions that make one number of all along an axis, with what they are on truths 0 and 1."""
 
 OPERANDS_ALONG_AXIS = {"total": 1, "cumsum": 1, "sort": 1, "take_along_axis": 2}
 """Other functions along one axis, which stays, with the number of their operands."""

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli.core.arithmetic.calls import MOVES, REDUCTIONS
-from attncli.core.arithmetic.elements import ERF, Array, erf
+from attncli.core.arithmetic.elements import ERF, MOVES, REDUCTIONS, Array, erf
 from attncli.core.records import Record
 
 

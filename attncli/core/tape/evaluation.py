@@ -71,7 +71,8 @@ def apply_to(
             if others:
                 (interval,) = others
                 ends = [a if type(a) is interval else interval(a, a) for a in arrays]
-                return operation.bounds(*ends)
+                found = operation.bounds(*ends)
+                return (found if type(found) is interval else interval(found, found)).astype(float)
             result = operation.apply(*arrays)
             types = {array.dtype for array in arrays}
             return result if result.dtype in types else result.astype(np.result_type(*types))
