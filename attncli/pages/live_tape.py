@@ -86,7 +86,9 @@ class Programs:
             general = mapped(expression, self._for_any_number)
             call: Call | Array = evaluate(general, _of_step, _of_number)
         except (InputError, NotImplementedError, TypeError, ValueError) as error:
-            raise _refused(type(expression).__name__) from error
+            cause = error.__cause__ if isinstance(error, InputError) else error
+            why = f": {cause}" if isinstance(cause, NotImplementedError) else ""
+            raise _refused(f"{type(expression).__name__}{why}") from error
         return call
 
     def _for_any_number(self, part: Operation) -> Operation:

@@ -7,7 +7,6 @@ of problems of `tests/data/cases`, with other numbers.
 from __future__ import annotations
 
 import importlib
-import json
 import pkgutil
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -15,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from py_mini_racer import MiniRacer
 
 import attncli
 from attncli.core.arithmetic.intervals import Interval, interval
@@ -26,11 +24,9 @@ from attncli.core.tape.by_hand import by_hand
 from attncli.core.tape.evaluation import array_of, evaluate, transform, walk, with_operands
 from attncli.core.tape.step import LEADING, Expression, Operation, Step
 from attncli.core.tape.tape import Tape
-from attncli.pages.cell_formulas import key_of
-from attncli.pages.live_tape import Programs
-from attncli.pages.markup import file_text
 from tests.conftest import SAMPLE_FILES, table
 from tests.mechanisms.table import problem_of
+from tests.printing.test_live_pages import on_page
 from tests.support.explained import assert_explained_truly
 
 Numbers = np.ndarray[Any, Any]
@@ -204,45 +200,19 @@ def assert_holds(wide: Interval, numbers: Numbers) -> None:
     assert (numbers <= wide.high + near).all(), (numbers, wide.high)
 
 
-@cache
-def script() -> MiniRacer:
-    interpreter = MiniRacer()
-    interpreter.eval(file_text("numpy.js"))
-    return interpreter
-
-
 def calls(node: Operation, trace: attncli.Trace) -> None:
     """The calls that some numbers record give with others what they do here, in the page, too."""
-    programs, steps = Programs(), leaves(node)
-    places = {key_of(step): place for place, step in enumerate(steps)}
-    _, *used = programs.add(programs.recorded(node), places)
-    (program,) = programs.all
     other = with_other_numbers(node)
-    arrays = dict(enumerate(step.array for step in leaves(other))) | settings(node)
-    operands = ",".join(in_script(arrays[place]) for place in used)
-    found = script().eval(
-        f"JSON.stringify([...attnNumpy.run({program}, [{operands}]).data].map(String))"
-    )
-    wanted = array_of(other)
-    np.testing.assert_allclose(
-        np.reshape([*map(float, json.loads(str(found)))], wanted.shape),
-        wanted,
-        rtol=1e-9,
-        atol=1e-12,
-    )
+    found = on_page(node, *(step.array for step in leaves(other)), **settings(node))
+    np.testing.assert_allclose(found, array_of(other), rtol=1e-9, atol=1e-12)
 
 
-def settings(node: Operation) -> dict[Any, Numbers]:
+def settings(node: Operation) -> dict[str, float]:
     """Return the numbers of a formula that keys of the problem give, by the key."""
     parts = [part for part in walk(node) if isinstance(part, Operation)]
     numbers = [getattr(part, name) for part in parts for name in part.float_fields]
     own = [number for number in numbers if isinstance(getattr(number, "formula", None), Own)]
-    return {number.formula.key: np.asarray(float(number)) for number in own}
-
-
-def in_script(array: Numbers) -> str:
-    data = str(array.ravel().tolist()).replace("inf", "Infinity")
-    return f"{{shape: {[*array.shape]}, data: {data}}}"
+    return {number.formula.key: float(number) for number in own}
 
 
 def derivative(node: Operation, trace: attncli.Trace) -> None:

@@ -14,13 +14,12 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from py_mini_racer import MiniRacer
 
 import attncli
 from attncli.pages.live_tape import LiveCells, Programs
-from attncli.pages.markup import file_text
 from attncli.printing.formats import FormatKind, Selection, WorksheetSelection, formats_of
 from tests.mechanisms.table import Keys, with_array
+from tests.printing.test_live_pages import interpreter
 from tests.support.explained import assert_explained_truly
 from tests.support.numpy_programs import assert_same_steps, run
 from tests.support.workbooks import differences, opened, own_values, workbook
@@ -63,9 +62,7 @@ def live_page(problem: attncli.Problem, trace: attncli.Trace) -> None:
     exact = trace.unrounded or trace
     cells = LiveCells(exact, 0, programs := Programs())
     tape = json.dumps(cells.tape(4), default=str)
-    script = MiniRacer()
-    script.eval(file_text("numpy.js"))
-    found = json.loads(str(script.eval(f"{SCRIPT}({tape}, [{','.join(programs.all)}])")))
+    found = json.loads(str(interpreter().eval(f"{SCRIPT}({tape}, [{','.join(programs.all)}])")))
     largest = max(np.abs(part.array[np.isfinite(part.array)]).max(initial=1) for part in exact)
     for step, numbers in zip(cells.steps, found, strict=True):
         own = np.reshape([*map(float, numbers)], step.array.shape)
