@@ -1,13 +1,13 @@
 """Every operation of the core meets every kind of array: its class is enough to be tried here.
 
-The classes are found by importing every module, and their instances in the steps of the samples and
+The classes are those of docs/operations.md, and their instances are in the steps of the samples and
 of problems of `tests/data/cases`, with other numbers.
 """
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+import runpy
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
@@ -18,13 +18,14 @@ import pytest
 import attncli
 from attncli.core.arithmetic.intervals import Interval, interval
 from attncli.core.formulas.tree import Own
+from attncli.core.mechanisms.counts import CountedArray
 from attncli.core.records import replace
 from attncli.core.tape.backward_operations import summed_to_shape
 from attncli.core.tape.by_hand import by_hand
 from attncli.core.tape.evaluation import array_of, evaluate, transform, walk, with_operands
 from attncli.core.tape.step import LEADING, Expression, Operation, Step
 from attncli.core.tape.tape import Tape
-from tests.conftest import SAMPLE_FILES, table
+from tests.conftest import ROOT, SAMPLE_FILES, table
 from tests.mechanisms.table import problem_of
 from tests.printing.test_live_pages import on_page
 from tests.support.explained import assert_explained_truly
@@ -37,19 +38,10 @@ MOST = 3
 LEFT_OUT = table("operations", "left_out")
 
 
-def classes(kind: type[Operation] = Operation) -> Iterator[type[Operation]]:
-    """Yield the classes of the core that are no bases alone."""
-    for other in kind.__subclasses__():
-        yield from classes(other)
-        is_base = other.apply is Operation.apply or other.__name__ == "Loss"
-        if other.__module__.startswith("attncli.core") and not is_base:
-            yield other
-
-
-for module in pkgutil.walk_packages(attncli.__path__, "attncli."):
-    if not module.name.endswith("__main__"):
-        importlib.import_module(module.name)
-CLASSES = {kind.__name__: kind for kind in classes()}
+CLASSES = {
+    one.__name__: one
+    for one in runpy.run_path(str(ROOT / "docs" / "operations.py"))["operations"]()
+}
 
 
 def traces() -> Iterator[attncli.Trace]:
@@ -205,6 +197,8 @@ def calls(node: Operation, trace: attncli.Trace) -> None:
     other = with_other_numbers(node)
     found = on_page(node, *(step.array for step in leaves(other)), **settings(node))
     np.testing.assert_allclose(found, array_of(other), rtol=1e-9, atol=1e-12)
+    counted = evaluate(node, lambda step: CountedArray(step.array, Counter()))
+    assert counted.shape == np.shape(found)
 
 
 def settings(node: Operation) -> dict[str, float]:
@@ -226,7 +220,7 @@ def derivative(node: Operation, trace: attncli.Trace) -> None:
         for operand, slope in node.derivative(node, upstream):
             array = array_of(summed_to_shape(slope, operand, {}))
             found[operand] = found.get(operand, 0) + array
-    except NotImplementedError:
+    except attncli.InputError:
         return  # it is of the backward pass itself
     for operand, array in found.items():
         if operand not in node.operands:

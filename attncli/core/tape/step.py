@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
+from attncli.core.errors import fail
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
 from attncli.core.records import Record
@@ -160,7 +161,8 @@ class Operation(Record, eq=False):
         Raises:
             InputError: where there is no meaningful derivative.
         """
-        raise NotImplementedError
+        hint = "leave out gradient, or give the operation a derivative"
+        raise fail(f"{type(self).__name__} has no derivative", "gradient", hint=hint)
 
     def notation(self, columns: bool) -> tree.Formula:
         """Return the right-hand side of the formula, in the convention of rows or of columns."""
