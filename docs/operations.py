@@ -10,7 +10,7 @@ from pathlib import Path
 import attncli
 from attncli.core.tape.step import Operation
 
-METHODS = ("core", "mechanisms")
+METHODS = ("attncli.core", "attncli.mechanisms")
 """The wings whose operations are those of methods."""
 
 PAGE = Path(__file__).with_suffix(".md")
@@ -37,7 +37,7 @@ def operations() -> list[type[Operation]]:
     for module in pkgutil.walk_packages(attncli.__path__, "attncli."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    found = (one for one in below(Operation) if one.__module__.split(".")[1] in METHODS)
+    found = (one for one in below(Operation) if one.__module__.startswith(METHODS))
     return sorted(found, key=lambda one: (one.__module__, inspect.getsourcelines(one)[1]))
 
 

@@ -6,6 +6,7 @@ import importlib
 import re
 import sys
 from collections.abc import Iterator
+from decimal import Decimal
 from types import ModuleType
 from typing import Any
 from unittest import mock
@@ -15,16 +16,21 @@ import pytest
 
 import attncli
 from attncli.core.arithmetic.calls import Call
+from attncli.core.arithmetic.elements import filled
 from attncli.core.arithmetic.intervals import Interval
 from attncli.core.attention.masks import Masked
 from attncli.core.attention.weights import normalize
-from attncli.core.explaining.terms import Constant
+from attncli.core.explaining.terms import Constant, Made
 from attncli.core.mechanisms import attention
 from attncli.core.problem.kinds import KINDS
 from attncli.core.records import replace
+from attncli.core.tape.backward_operations import Pointwise
 from attncli.core.tape.by_hand import Digits
-from attncli.core.tape.operations import Divide, MatMul, dot
+from attncli.core.tape.evaluation import array_of, evaluate
+from attncli.core.tape.operations import Divide, MatMul, Transposed, dot
 from attncli.core.tape.tape import Tape
+from attncli.pages.cell_formulas import key_of
+from attncli.pages.live_tape import Programs
 from tests.conftest import ROOT
 from tests.support.readers import tried
 
@@ -92,3 +98,76 @@ def texts(numbers: Any, digits: int) -> list[list[str]]:
 def statuses(problem: attncli.Problem, answers: dict[str, Any]) -> dict[str, str]:
     steps = attncli.check(problem, answers).steps.items()
     return {name: step.status for name, step in steps if step.status != "missing"}
+
+
+def rows_below(heading: str) -> list[list[str]]:
+    """Return the cells of a table of the section, as they are read."""
+    table = SECTION.partition(heading)[2].partition("\n\n")[0].replace(r"\|", "¦")
+    rows = [line.strip("| ").split("|") for line in table.splitlines()[2:]]
+    return [[cell.strip().replace("¦", "|") for cell in row] for row in rows]
+
+
+OFFERED = [
+    code
+    for what, _ in rows_below("| in `apply`")
+    for code in re.findall("`([^`]*)`", what)
+    if code != "@"
+]
+
+
+@pytest.mark.parametrize("code", OFFERED)
+def test_what_apply_may_do_is_the_same_on_every_kind_of_array(code: str) -> None:
+    x, y = np.array([[1, 2.5, 0.5], [3, 1, 2], [4, 0.25, 1]]), np.array([[2.0, 1, 0.5]] * 3)
+    wanted = eval(code, {"np": np, "x": x, "y": y})
+    for kind in (terms_of, digits_of, Call, lambda a: Interval(a, a)):
+        found = eval(code, {"np": np, "x": kind(x), "y": kind(y)})
+        ends = (found.low, found.high) if isinstance(found, Interval) else (found,)
+        for end in ends:
+            numbers = end.array if isinstance(end, Call) else np.vectorize(number_of)(end)
+            np.testing.assert_allclose(numbers, wanted, rtol=1e-14)
+
+
+def terms_of(array: Any) -> Any:
+    return filled(array.shape, lambda at: Constant(float(array[at])))
+
+
+def digits_of(array: Any) -> Any:
+    return filled(array.shape, lambda at: Digits(Decimal(str(array[at]))))
+
+
+def number_of(element: Any) -> float:
+    return element.value if isinstance(element, Constant | Made) else float(element)
+
+
+def test_helpers_are_where_the_table_says() -> None:
+    for call, place, _ in rows_below("| helper |"):
+        module = importlib.import_module(f"attncli.core.{place.strip('`').replace('/', '.')}")
+        assert callable(getattr(module, call.strip("`").partition("(")[0]))
+
+
+def test_a_function_that_only_floats_have_is_named() -> None:
+    step = Tape().put("x", np.full((1, 1, 1, 1), 2.0), ("row", "column"))
+    bent = Bent(step)
+    np.testing.assert_allclose(array_of(bent), np.spacing(2.0))
+    hint = r"needs floats: .*spacing(.|\n)*An operation, in docs/extending.md, lists the functions"
+    for value in (terms_of(step.array), Interval(step.array, step.array)):
+        with pytest.raises(attncli.InputError, match=hint):
+            evaluate(bent, lambda _, value=value: value)  # type: ignore[misc]
+    with pytest.raises(attncli.InputError, match="a live page cannot calculate spacing"):
+        Programs().add(Programs().recorded(bent), {key_of(step): 0})
+
+
+class Bent(Pointwise):
+    """An operation that calls what only floats have."""
+
+    def apply(self, x: Any) -> Any:
+        return np.spacing(x)
+
+
+def test_a_division_by_0_is_told() -> None:
+    tape = Tape()
+    x = tape.put("x", np.array([[[[1.0, 2.0]]]]), ("row", "column"))
+    zero = tape.put("zero", np.zeros((1, 1, 1, 1)), ("row", "sum"))
+    assert tape.record("shares", Divide(x, zero)).value.tolist() == [[0, 0]]
+    tape.record("again", MatMul(x, Transposed(x)))
+    assert tape.warnings == ["shares divides by zero, which is 0 somewhere: it is 0 there"]
