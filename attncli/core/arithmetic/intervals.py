@@ -39,6 +39,10 @@ class Interval(np.lib.mixins.NDArrayOperatorsMixin, Record):
     def ndim(self) -> int:
         return self.low.ndim
 
+    @property
+    def size(self) -> int:
+        return self.low.size
+
     def __getitem__(self, place: Any) -> Interval:
         return Interval(self.low[place], self.high[place])
 
