@@ -74,6 +74,8 @@ def apply_to(
                 found = operation.bounds(*ends)
                 return (found if type(found) is interval else interval(found, found)).astype(float)
             result = operation.apply(*arrays)
+            if result.dtype == arrays[0].dtype:
+                return result
             types = {array.dtype for array in arrays}
             return result if result.dtype in types else result.astype(np.result_type(*types))
         except ValueError as error:  # NumPy's, for shapes that do not go together
