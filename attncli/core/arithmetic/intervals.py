@@ -198,6 +198,7 @@ def _power(base: Interval, exponent: Interval) -> Interval:
 
 INCREASING = (
     np.exp, np.expm1, np.log, np.log1p, np.tanh, np.sinh, np.sqrt, np.sign, np.floor, np.ceil,
+    np.radians, np.degrees,
 )  # fmt: skip
 """Functions of a number that nowhere fall."""
 
