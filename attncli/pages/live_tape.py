@@ -85,8 +85,10 @@ class Programs:
         try:
             general = mapped(expression, self._for_any_number)
             call: Call | Array = evaluate(general, _of_step, _of_number)
-        except (InputError, NotImplementedError, TypeError, ValueError):
-            raise _refused(type(expression).__name__) from None
+        except (InputError, NotImplementedError, TypeError, ValueError) as error:
+            cause = error.__cause__ if isinstance(error, InputError) else error
+            why = f": {cause}" if isinstance(cause, NotImplementedError) else ""
+            raise _refused(f"{type(expression).__name__}{why}") from error
         return call
 
     def _for_any_number(self, part: Operation) -> Operation:
@@ -143,6 +145,8 @@ def _options(call: Call) -> list[Any]:
     if call.name != "move":
         return [*call.options] if call.name else [call.shape, plain(call.array.ravel())]
     (places,) = call.options
+    if not places.size:
+        return [places.shape, [], None]
     units = np.eye(places.ndim, dtype=int)
     first = int(places.flat[0])
     steps = [

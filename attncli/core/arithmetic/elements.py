@@ -7,12 +7,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from operator import getitem
 from typing import Any, TypeAlias
 
 import numpy as np
 
 # As `numpy.typing` defines `NDArray[Any]`, whose import would be felt at every start.
 Array: TypeAlias = np.ndarray[tuple[Any, ...], np.dtype[Any]]
+
+
+JOINS = (np.concatenate, np.stack)
+MOVES = {
+    *JOINS, getitem, np.broadcast_to, np.diagonal, np.expand_dims, np.flip, np.moveaxis, np.ravel,
+    np.repeat, np.reshape, np.roll, np.squeeze, np.swapaxes, np.take, np.tile, np.transpose,
+}  # fmt: skip
+"""Functions that put numbers in other places, and calculate nothing."""
+
+REDUCTIONS = {
+    np.sum: "sum", np.max: "max", np.min: "min", np.any: "max", np.all: "min", np.mean: "",
+}  # fmt: skip
+"""Functions that make one number of all along an axis, with what they are on truths 0 and 1."""
 
 
 def _operators(op: str) -> tuple[Callable[..., Any], Callable[..., Any]]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
+from attncli.core.errors import fail
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
 from attncli.core.records import Record
@@ -62,6 +63,8 @@ class Operation(Record, eq=False):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        if not all(isinstance(kind, str) for kind in vars(cls).get("__annotations__", {}).values()):
+            raise TypeError(f"{cls.__name__} is to follow `from __future__ import annotations`")
         kinds = cls.annotated.items()
         held = cls.operand_fields  # of its base: a field may be annotated again, more narrowly
         cls.operand_fields = tuple(n for n, kind in kinds if kind in OPERANDS or n in held)
@@ -159,7 +162,8 @@ class Operation(Record, eq=False):
         Raises:
             InputError: where there is no meaningful derivative.
         """
-        raise NotImplementedError
+        hint = "leave out gradient, or give the operation a derivative"
+        raise fail(f"{type(self).__name__} has no derivative", "gradient", hint=hint)
 
     def notation(self, columns: bool) -> tree.Formula:
         """Return the right-hand side of the formula, in the convention of rows or of columns."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -87,9 +86,6 @@ class Ones(Operation):
 
     def apply(self, array: Array) -> Array:
         return np.ones(array.shape, float if are_elements(array) else array.dtype)
-
-    def bounds(self, intervals: Any) -> Any:
-        return intervals * 0 + 1
 
     def notation(self, columns: bool) -> tree.Formula:
         return tree.Phrase((tree.Number("1"), tree.Words("everywhere")))
