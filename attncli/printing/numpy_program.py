@@ -84,6 +84,8 @@ def _stripped(shape: tuple[int, ...]) -> tuple[int, ...]:
 @np.errstate(all="ignore")  # the calculation has warned; BLAS may set flags for no reason
 def _called(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Code:
     """Return what a function of NumPy gives, in code that is known to give the same."""
+    if not hasattr(np, function.__name__) and function not in (ERF, getitem):
+        raise NotImplementedError(f"a program cannot call np.{function.__name__}")
     args = each(each(args, np.ndarray, _literal), np.generic, np.generic.item)
     if function is np.concatenate:
         args = ([part for part in args[0] if part.full.size],)

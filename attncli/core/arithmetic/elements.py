@@ -52,6 +52,16 @@ class Element:
         """Return left op right, where one is such an element and op one of + - * / ^."""
         raise NotImplementedError
 
+    def __getattr__(self, name: str) -> Any:
+        """Return what says so where NumPy looks for a function that these elements do not have."""
+        if not isinstance(getattr(np, name, None), np.ufunc):
+            raise AttributeError(name)
+
+        def missing(*_: object) -> None:
+            raise NotImplementedError(f"elements have no np.{name}")
+
+        return missing
+
     __add__, __radd__ = _operators("+")
     __sub__, __rsub__ = _operators("-")
     __mul__, __rmul__ = _operators("*")
