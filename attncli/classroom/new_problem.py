@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from itertools import combinations
 from math import inf, prod
 from random import Random
@@ -76,6 +77,7 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     >>> start({"tokens": "I love AI"}, {"d_k": 3}).W_k.shape
     (4, 3)
     """
+    options = {**_suggested(options), **options}
     values, asked = _read(options, widths)
     kind = KINDS[values["kind"]]
     shapes = _shapes_to_draw(kind, options, values)
@@ -89,6 +91,14 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
         hint = "ask for fewer tokens or heads, or for narrower matrices"
         raise fail(f"{message}; a new one has at most {MAX_NEW_NUMBERS:,}", hint=hint)
     return _without_flaws(_written(kind, options, values, sizes), drawn)
+
+
+def _suggested(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a value for each option that the kind needs."""
+    with suppress(InputError):  # which is raised again when all options are read
+        kind = KINDS[KEYS["kind"].form.read(options.get("kind", KEYS["kind"].default), ("kind",))]
+        return {key: KEYS[key].suggests[0] for key in kind.needs if KEYS[key].suggests}
+    return {}
 
 
 def _read(
@@ -141,8 +151,6 @@ def _written(
     if "memory" in (*kind.needs, *kind.start):
         keyed["memory_tokens"] = list(values["memory_tokens"])
     keyed |= {key: {} for key in BY_WORD if key in options}  # in place of the word for it
-    for key in (key for key in kind.needs if KEYS[key].suggests):
-        keyed.setdefault(key, KEYS[key].suggests[0])
     mask = keyed.get("mask")
     row = MASKS.get(mask) if isinstance(mask, str) else None
     if row is not None and row.start is not None:

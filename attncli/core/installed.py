@@ -7,6 +7,8 @@ has installed.
 
 from __future__ import annotations
 
+from attncli.core.errors import fail
+
 GROUP = "attn"
 
 
@@ -19,5 +21,9 @@ def import_named(name: str | None = None) -> bool:
 
     offered = entry_points(group=GROUP, name=name) if name else entry_points(group=GROUP)
     for one in offered:
-        one.load()
+        try:
+            one.load()
+        except Exception as error:  # whatever somebody else's code may raise
+            message = f"{one.name}, of an installed package, cannot be loaded"
+            raise fail(f"{message}: {type(error).__name__}: {error}", hint="mend it") from error
     return bool(offered)

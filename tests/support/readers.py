@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import attncli
+from attncli.core.problem.keys import KINDS
 from attncli.pages.live_tape import LiveCells, Programs
 from attncli.printing.formats import FormatKind, Selection, WorksheetSelection, formats_of
 from tests.mechanisms.table import Keys, with_array
@@ -39,6 +40,12 @@ SCRIPT = """((tape, programs) => {
     return JSON.stringify(arrays.map((array) => Array.from(array.data, String)));
 })"""
 """What a live page does with its tape when a number changes: it works every step anew."""
+
+
+def result(problem: attncli.Problem, trace: attncli.Trace) -> None:
+    """Some step has the name by which results are asked for."""
+    names = KINDS[problem.kind].results
+    assert not names or any(name in trace for name in names), f"no step {' or '.join(names)}"
 
 
 def explain(problem: attncli.Problem, trace: attncli.Trace) -> None:
@@ -115,6 +122,7 @@ def written(kind: FormatKind, name: str, problem: attncli.Problem, trace: attncl
 
 
 READERS: dict[str, Reader] = {
+    "result": result,
     "explain": explain,
     "round": rounded,
     **{f"-f {name}": partial(written, "traces", name) for name in formats_of("traces")},

@@ -19,4 +19,5 @@ class CoAttention(Mechanism):
     requires = ("X", "memory")
     implied = (Implied("d_q", "d_model"), Implied("d_k", "d_memory"), Implied("d_v", "d_memory"))
     by_position = False
+    results = ()
     step_names = "aligned enhanced"
