@@ -101,8 +101,8 @@ class Mistake(Record):
     changes: Callable[[Step, Trace], Changes]
 
 
-def mistake(sentence: str, advice: str, backward: bool = False) -> Callable[[Rule], Mistake]:
-    """Return a decorator for a mistake in the forward pass, or in the backward one.
+def mistake(sentence: str, advice: str, backward: bool | None = False) -> Callable[[Rule], Mistake]:
+    """Return a decorator for a mistake in the forward pass, in the backward one, or (None) in both.
 
     A rule of a step and its trace yields changes. A rule of a `node` yields what is put in the
     place of a node of a step's operation that has the type with which `node` is annotated. Then the
@@ -116,7 +116,7 @@ def mistake(sentence: str, advice: str, backward: bool = False) -> Callable[[Rul
         kind = get_type_hints(rule).get("node")
 
         def changes(step: Step, trace: Trace) -> Changes:
-            if step.backward != backward:
+            if backward is not None and step.backward != backward:
                 return
             if kind is None:
                 yield from rule(step, trace)
