@@ -56,9 +56,12 @@ FILES = (
 """The modules of the mistakes, simple ones first: explanations are preferred in this order."""
 
 MISTAKES: dict[str, Mistake] = {
-    row.id: row for file in FILES for row in vars(file).values() if isinstance(row, Mistake)
+    id_: replace(row, id=id_)
+    for file in FILES
+    for id_, row in vars(file).items()
+    if isinstance(row, Mistake)
 }
-"""Every mistake by its id."""
+"""Every mistake by its id, the name by which its module knows it."""
 
 
 Search: TypeAlias = Callable[[Step, Trace], Changes]

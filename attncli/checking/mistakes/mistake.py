@@ -101,8 +101,18 @@ class Mistake(Record):
     changes: Callable[[Step, Trace], Changes]
 
 
-def mistake(sentence: str, advice: str, backward: bool | None = False) -> Callable[[Rule], Mistake]:
-    """Return a decorator for a mistake in the forward pass, in the backward one, or (None) in both.
+CALCULATE = "Calculate {formula}."
+
+
+def mistake(
+    sentence: str,
+    advice: str = CALCULATE,
+    backward: bool | None = False,
+    steps: tuple[str, ...] = (),
+) -> Callable[[Rule], Mistake]:
+    """Return a decorator for a mistake in the forward pass, the backward one, or (None) in both.
+
+    It is made in the steps of some stems, by default in any.
 
     A rule of a step and its trace yields changes. A rule of a `node` yields what is put in the
     place of a node of a step's operation that has the type with which `node` is annotated. Then the
@@ -116,7 +126,7 @@ def mistake(sentence: str, advice: str, backward: bool | None = False) -> Callab
         kind = get_type_hints(rule).get("node")
 
         def changes(step: Step, trace: Trace) -> Changes:
-            if backward is not None and step.backward != backward:
+            if backward not in (None, step.backward) or (steps and step.stem not in steps):
                 return
             if kind is None:
                 yield from rule(step, trace)

@@ -6,12 +6,21 @@ from its formula.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import combinations, takewhile
+from collections.abc import Callable, Iterator, Mapping
+from itertools import combinations, product, takewhile
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import Changes, Mistake, made_of, mistake, put
+from attncli.checking.mistakes.mistake import (
+    CALCULATE,
+    Changes,
+    Mistake,
+    Nodes,
+    made_of,
+    mistake,
+    put,
+)
 from attncli.core.attention.softmax import Sum
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms.trace import Trace
@@ -24,13 +33,14 @@ from attncli.core.tape.backward_operations import (
     Subtract,
     plural,
 )
-from attncli.core.tape.evaluation import everywhere, transform, walk
+from attncli.core.tape.evaluation import array_of, everywhere, transform, walk, with_operands
 from attncli.core.tape.operations import (
     Add,
     Concatenate,
     Divide,
     MatMul,
     MatVec,
+    Row,
     Scale,
     Transposed,
     constant,
@@ -39,8 +49,6 @@ from attncli.core.tape.step import Expression, Operation, Step, notation_of
 
 MAX_OTHERS = 6
 """Maximum number of matrices that are tried in the place of one, the nearest first. Chosen."""
-
-CALCULATE = "Calculate {formula}."
 
 ORDERED = (Subtract, Divide, MatMul, Outer, Concatenate)
 """Operations whose result is another one if their two operands are exchanged."""
@@ -68,7 +76,7 @@ def formula(expression: Expression, step: Step) -> str:
     return text(notation_of(expression, step.columns))
 
 
-@mistake("{operand} was left out.", CALCULATE, backward=None)
+@mistake("{operand} was left out.", backward=None)
 def operand_left_out(step: Step, trace: Trace) -> Changes:
     for node in operations(step):
         if pair := pair_of(node):
@@ -81,7 +89,7 @@ def operand_left_out(step: Step, trace: Trace) -> Changes:
                 yield {step.name: put(made_of(step), node, other)}, words
 
 
-@mistake("{right} was not calculated: {used} was taken as it is.", CALCULATE, backward=None)
+@mistake("{right} was not calculated: {used} was taken as it is.", backward=None)
 def operation_left_out(step: Step, trace: Trace) -> Changes:
     for node in operations(step):
         is_constant = isinstance(node, Scale | Transposed | Rearranged)  # see other rows
@@ -91,7 +99,7 @@ def operation_left_out(step: Step, trace: Trace) -> Changes:
             yield {step.name: put(made_of(step), node, operand)}, words
 
 
-@mistake("{one} and {other} have changed places.", CALCULATE, backward=None)
+@mistake("{one} and {other} have changed places.", backward=None)
 def operands_exchanged(step: Step, trace: Trace) -> Changes:
     """The two sides of an operation, or any two matrices of one shape in the formula."""
     whole = made_of(step)
@@ -108,7 +116,7 @@ def operands_exchanged(step: Step, trace: Trace) -> Changes:
             yield {step.name: changed}, {"one": one.name, "other": other.name}
 
 
-@mistake("{used} was used in place of {right}.", CALCULATE, backward=None)
+@mistake("{used} was used in place of {right}.", backward=None)
 def other_operand(step: Step, trace: Trace) -> Changes:
     """Another matrix of the same shape, such as X or K for V, or the state of the time before."""
     whole = made_of(step)
@@ -130,7 +138,7 @@ def _like(right: Step, before: list[Step]) -> list[Step]:
     return [*others.values()][:MAX_OTHERS]
 
 
-@mistake("{used} was calculated, not {right}.", CALCULATE, backward=None)
+@mistake("{used} was calculated, not {right}.", backward=None)
 def other_operation(step: Step, trace: Trace) -> Changes:
     """A sum for a product, a difference for a sum, and so on."""
     for node in operations(step):
@@ -142,7 +150,7 @@ def other_operation(step: Step, trace: Trace) -> Changes:
                 yield {step.name: put(made_of(step), node, other)}, words
 
 
-@mistake("{number} was {how}.", CALCULATE, backward=None)
+@mistake("{number} was {how}.", backward=None)
 def other_constant(step: Step, trace: Trace) -> Changes:
     for node in operations(step):
         for number, how, other in _with_other_constants(node):
@@ -167,7 +175,7 @@ def _with_other_constants(node: Operation) -> Iterator[tuple[str, str, Expressio
             yield number, "squared", replace(node, **{name: value * value})
 
 
-@mistake("{matrix} was {how}.", CALCULATE, backward=None)
+@mistake("{matrix} was {how}.", backward=None)
 def factor_transposed(step: Step, trace: Trace) -> Changes:
     for node in operations(step):
         for factor in node.operands if isinstance(node, MatMul | MatVec) else ():
@@ -181,7 +189,7 @@ def factor_transposed(step: Step, trace: Trace) -> Changes:
                 yield {step.name: put(made_of(step), node, changed)}, words
 
 
-@mistake("The sum was taken over {used}, not over {right}.", CALCULATE, backward=None)
+@mistake("The sum was taken over {used}, not over {right}.", backward=None)
 def other_axis(step: Step, trace: Trace) -> Changes:
     for node in operations(step):
         if isinstance(node, Sum) and len(node.operand.trailing) == 2:
@@ -198,3 +206,109 @@ def other_axis(step: Step, trace: Trace) -> Changes:
 
 MUTATIONS = {row.id: row for row in [*globals().values()] if isinstance(row, Mistake)}
 """Every general mutation by its id, the simple ones first."""
+
+
+# ---- declarations: mistakes of the catalogue that are one mutation, with a sentence of their own
+
+
+Part: TypeAlias = str | type[Operation] | Callable[[Any], bool]
+"""A part of a formula: what a stem names, `W` also W_q; or of a type; or what has a property."""
+
+Way: TypeAlias = Callable[[Step, Trace], Nodes]
+"""Yields what a mutation makes of the operation of a step."""
+
+
+def row(
+    sentence: str,
+    way: Way,
+    advice: str = CALCULATE,
+    steps: tuple[str, ...] = (),
+    backward: bool = False,
+) -> Mistake:
+    """Return the mistake that is one mutation; its id is the name by which its module knows it."""
+
+    def rule(step: Step, trace: Trace) -> Changes:
+        for other in way(step, trace):
+            yield {step.name: other}, {}
+
+    return mistake(sentence, advice, backward, steps)(rule)
+
+
+def is_part(expression: Expression, part: Part) -> bool:
+    if isinstance(part, type):
+        return isinstance(expression, part)
+    if not isinstance(part, str):
+        return part(expression)
+    return isinstance(expression, Step) and f"{expression.stem}_".startswith(f"{part}_")
+
+
+def parts(step: Step, part: Part) -> Iterator[Expression]:
+    """Yield what a formula has of a part: operations, and the steps and inputs that they take."""
+    return (node for node in walk(made_of(step)) if is_part(node, part))
+
+
+def without(part: Part) -> Way:
+    """Leave out one side of an operation on two matrices, or a function of one."""
+
+    def way(step: Step, trace: Trace) -> Nodes:
+        for node in operations(step):
+            if isinstance(part, type):
+                if isinstance(node, part):
+                    yield put(made_of(step), node, node.operands[0])
+            elif pair := pair_of(node):
+                for kept, gone in (pair, pair[::-1]):
+                    if is_part(_rearranged(gone), part):
+                        yield put(made_of(step), node, kept)
+
+    return way
+
+
+def _rearranged(expression: Expression) -> Expression:
+    """Return what formulas call an operand: beta, of a row of beta."""
+    while isinstance(expression, Rearranged | Row):
+        expression = expression.operand
+    return expression
+
+
+def becomes(part: Part, other: Callable[..., Expression]) -> Way:
+    """Put another operation on its operands in the place of a part, or what a function makes."""
+
+    def way(step: Step, trace: Trace) -> Nodes:
+        for node in parts(step, part):
+            operands = (node,) if not isinstance(other, type) else getattr(node, "operands", ())
+            yield put(made_of(step), node, other(*operands))
+
+    return way
+
+
+def exchanged(one: Part, other: Part) -> Way:
+    """Exchange two parts of one shape, wherever they are in a formula."""
+
+    def way(step: Step, trace: Trace) -> Nodes:
+        whole = made_of(step)
+        for first, second in product(parts(step, one), parts(step, other)):
+            if array_of(first).shape == array_of(second).shape:
+                yield _replaced(whole, {first: second, second: first})
+
+    return way
+
+
+def instead(used: str, part: Part) -> Way:
+    """Take another step or input in the place of a part."""
+
+    def way(step: Step, trace: Trace) -> Nodes:
+        if other := trace.steps.get(used) or trace.inputs.get(used):
+            for node in parts(step, part):
+                yield everywhere(made_of(step), node, other)
+
+    return way
+
+
+def product_with(part: Part) -> Part:
+    return lambda node: any(is_part(one, part) for one in getattr(node, "operands", ()))
+
+
+def _replaced(node: Expression, others: Mapping[Expression, Expression]) -> Expression:
+    if node in others or isinstance(node, Step):
+        return others.get(node, node)
+    return with_operands(node, lambda part: _replaced(part, others))

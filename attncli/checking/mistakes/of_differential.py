@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from math import sqrt
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from attncli.checking.mistakes.mistake import Changes, Nodes, made_by, made_of, mistake, put, wrong
+from attncli.checking.mistakes.mutations import becomes, product_with, row, without
 from attncli.checking.mistakes.of_scores import divides_by_root
 from attncli.core.attention.differential import DotProduct, Half, Multiple
 from attncli.core.attention.norms_and_activations import MeanSquare
@@ -25,40 +25,31 @@ from attncli.core.tape.step import Step
 FIRST = "Calculate {formula}: λ is a factor of the second weights alone."
 
 
-@mistake("The second weights were added, not subtracted.", "Calculate {formula}.")
-def second_weights_added(node: Subtract) -> Nodes:
-    if isinstance(node.right, Multiple):
-        yield Add(node.left, node.right)
+DIFFERENCE = product_with(Multiple)
 
-
-@mistake("λ was left out: the second weights were subtracted as they are.", "Calculate {formula}.")
-def lambda_left_out(node: Subtract) -> Nodes:
-    if isinstance(node.right, Multiple):
-        yield Subtract(node.left, node.right.left)
-
-
-@mistake("The second weights were left out.", "Calculate {formula}.")
-def second_weights_left_out(node: Subtract) -> Nodes:
-    if isinstance(node.right, Multiple):
-        yield node.left
-
-
-@mistake("The halves were exchanged: the first weights were subtracted.", "Calculate {formula}.")
-def halves_exchanged(node: Subtract) -> Nodes:
-    if isinstance(node.right, Multiple):
-        yield Subtract(node.right.left, replace(node.right, left=node.left))
-
-
-@mistake("The whole difference was multiplied by λ.", FIRST)
-def lambda_on_the_difference(node: Subtract) -> Nodes:
-    if isinstance(node.right, Multiple):
-        yield replace(node.right, left=Subtract(node.left, node.right.left))
-
-
-@mistake("The first weights were multiplied by λ, not the second.", FIRST)
-def lambda_on_the_first_weights(node: Subtract) -> Nodes:
-    if isinstance(node.right, Multiple):
-        yield Subtract(replace(node.right, left=node.left), node.right.left)
+second_weights_added = row(
+    "The second weights were added, not subtracted.", becomes(DIFFERENCE, Add)
+)
+lambda_left_out = row(
+    "λ was left out: the second weights were subtracted as they are.", without(Multiple)
+)
+second_weights_left_out = row(
+    "The second weights were left out.", becomes(DIFFERENCE, lambda node: node.left)
+)
+halves_exchanged = row(
+    "The halves were exchanged: the first weights were subtracted.",
+    becomes(DIFFERENCE, lambda d: Subtract(d.right.left, replace(d.right, left=d.left))),
+)
+lambda_on_the_difference = row(
+    "The whole difference was multiplied by λ.",
+    becomes(DIFFERENCE, lambda d: replace(d.right, left=Subtract(d.left, d.right.left))),
+    FIRST,
+)
+lambda_on_the_first_weights = row(
+    "The first weights were multiplied by λ, not the second.",
+    becomes(DIFFERENCE, lambda d: Subtract(replace(d.right, left=d.left), d.right.left)),
+    FIRST,
+)
 
 
 @mistake(
@@ -80,13 +71,11 @@ def _unblocked(first: Any, second: Any, factor: Any) -> Any:
     return np.where(blocked, first, first - factor * np.where(blocked, 0, second))
 
 
-@mistake(
+difference_normalized = row(
     "The weights were divided by their sum after the subtraction.",
+    becomes(DIFFERENCE, lambda difference: Divide(difference, Sum(difference, -1))),
     "Leave them as they are: each row sums to 1 − λ.",
 )
-def difference_normalized(node: Subtract) -> Nodes:
-    if isinstance(node.right, Multiple):
-        yield Divide(node, Sum(node, -1))
 
 
 @mistake(
@@ -115,51 +104,31 @@ def _columns(features: slice, array: Any) -> Any:
     return array[..., features]
 
 
-@mistake("λ_init was left out.", "Calculate {formula}.")
-def lambda_init_left_out(step: Step, trace: Trace) -> Changes:
-    for node, _ in _of_lambda(step):
-        yield {step.name: node.left}, {}
+LAMBDA = ("lambda",)
+
+lambda_init_left_out = row("λ_init was left out.", without(Add), steps=LAMBDA)
+powers_of_lambda_added = row(
+    "The powers were added, not subtracted.", becomes(Subtract, Add), steps=LAMBDA
+)
+powers_of_lambda_exchanged = row(
+    "The powers have changed places.",
+    becomes(Subtract, lambda node: Subtract(node.right, node.left)),
+    steps=LAMBDA,
+)
 
 
-@mistake("The powers were added, not subtracted.", "Calculate {formula}.")
-def powers_of_lambda_added(step: Step, trace: Trace) -> Changes:
-    for node, difference in _of_lambda(step):
-        yield {step.name: replace(node, left=Add(*difference.operands))}, {}
+@mistake("e^ was left out.", steps=LAMBDA)
+def lambda_without_powers(node: Subtract) -> Nodes:
+    yield Subtract(*(part for part in walk(node) if isinstance(part, DotProduct)))
 
 
-@mistake("The powers have changed places.", "Calculate {formula}.")
-def powers_of_lambda_exchanged(step: Step, trace: Trace) -> Changes:
-    for node, difference in _of_lambda(step):
-        yield {step.name: replace(node, left=Subtract(*difference.operands[::-1]))}, {}
+lambda_init_not_its_rest = row(
+    "λ_init was taken, not 1 − λ_init.", without(OneMinus), steps=("rescaled",)
+)
+rest_of_lambda_left_out = row("1 − λ_init was left out.", without(Multiple), steps=("rescaled",))
 
 
-@mistake("e^ was left out.", "Calculate {formula}.")
-def lambda_without_powers(step: Step, trace: Trace) -> Changes:
-    for node, difference in _of_lambda(step):
-        products = [part for part in walk(difference) if isinstance(part, DotProduct)]
-        yield {step.name: replace(node, left=Subtract(*products))}, {}
-
-
-def _of_lambda(step: Step) -> Iterator[tuple[Add, Subtract]]:
-    node = step.operation
-    if isinstance(node, Add) and step.stem == "lambda":
-        assert isinstance(node.left, Subtract)
-        yield node, node.left
-
-
-@mistake("λ_init was taken, not 1 − λ_init.", "Calculate {formula}.")
-def lambda_init_not_its_rest(node: Multiple) -> Nodes:
-    if isinstance(node.right, OneMinus):
-        yield replace(node, right=node.right.operand)
-
-
-@mistake("1 − λ_init was left out.", "Calculate {formula}.")
-def rest_of_lambda_left_out(node: Multiple) -> Nodes:
-    if isinstance(node.right, OneMinus):
-        yield node.left
-
-
-@mistake("1 − λ was taken, not 1 − λ_init.", "Calculate {formula}.")
+@mistake("1 − λ was taken, not 1 − λ_init.")
 def rest_of_lambda_itself(step: Step, trace: Trace) -> Changes:
     node = made_of(step)
     for part in walk(node) if isinstance(node, Multiple) else ():
@@ -178,9 +147,9 @@ def norm_of_all_heads(node: MeanSquare) -> Nodes:
         yield MeanSquare(SideBySide(node.operand))
 
 
-@mistake("The minus before λ was lost.", "Calculate {formula}.", backward=True)
-def minus_of_lambda_lost(step: Step, trace: Trace) -> Changes:
-    node = made_of(step)
-    for part in walk(node) if step.stem in ("d_weights", "d_lambda") else ():
-        if isinstance(part, Negative):
-            yield {step.name: put(node, part, part.operand)}, {}
+minus_of_lambda_lost = row(
+    "The minus before λ was lost.",
+    without(Negative),
+    steps=("d_weights", "d_lambda"),
+    backward=True,
+)

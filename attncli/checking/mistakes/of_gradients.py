@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from attncli.checking.mistakes.mistake import Changes, Nodes, made_by, mistake
-from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import Masked
 from attncli.core.attention.softmax import Delta, Exp, Shares, Sum
 from attncli.core.formulas.text import text
@@ -14,6 +13,7 @@ from attncli.core.mechanisms.training import Descent, SquaredError
 from attncli.core.records import replace
 from attncli.core.tape.backward_operations import (
     Hadamard,
+    OneMinus,
     OneMinusSquare,
     Passed,
     Subtract,
@@ -27,9 +27,7 @@ JACOBIAN = "With delta, the sum of weights ⊙ d_weights along each {line}: {for
 backward = partial(mistake, backward=True)
 
 
-@mistake(
-    "The {factor} of the loss was left out: the squares were only added up.", "Calculate {formula}."
-)
+@mistake("The {factor} of the loss was left out: the squares were only added up.")
 def loss_factor_missing(step: Step, trace: Trace) -> Changes:
     loss = step.operation
     if isinstance(loss, SquaredError) and loss.over != 1:
@@ -153,13 +151,6 @@ def tanh_slope_not_squared(node: OneMinusSquare) -> Nodes:
     yield OneMinus(node.operand)
 
 
-class OneMinus(OneMinusSquare):
-    """1 − y."""
-
-    def apply(self, *arrays: Array) -> Array:
-        return 1 - arrays[0]
-
-
 @backward(
     "A path was forgotten: {part} is missing from the sum.",
     "What was used in several places gets a part from each: {formula}.",
@@ -189,9 +180,7 @@ def update_sign(node: Descent) -> Nodes:
     yield replace(node, rate=-node.rate)
 
 
-@backward(
-    "The learning rate was left out: the whole derivative was subtracted.", "Calculate {formula}."
-)
+@backward("The learning rate was left out: the whole derivative was subtracted.")
 def learning_rate_missing(node: Descent) -> Nodes:
     if node.rate != 1:
         yield replace(node, rate=1.0)

@@ -29,14 +29,14 @@ SOURCES = ("X", "embedded", "c_q", "normed_q", "c_kv", "normed_kv")
 """Names of matrices from which queries, keys and values are made, a row for each token."""
 
 
-@mistake("The scores were divided by √d_h, not by √(d_h + d_r).", "Calculate {formula}.")
+@mistake("The scores were divided by √d_h, not by √(d_h + d_r).")
 def scaled_by_content_part(step: Step, trace: Trace) -> Changes:
     scale, sizes = made_by(Scale, step), trace.problem.sizes
     if scale and "d_r" in sizes and scale.over == sqrt(sizes["d_k"]):
         yield {step.name: replace(scale, over=sqrt(sizes["d_h"]))}, {}
 
 
-@mistake("The rotary part was left out.", "Calculate {formula}.")
+@mistake("The rotary part was left out.")
 def rotary_part_left_out(step: Step, trace: Trace) -> Changes:
     return _in_both(step, trace, lambda node: node.left)
 
@@ -89,7 +89,7 @@ def rotary_queries_shared(step: Step, trace: Trace) -> Changes:
         yield {step.name: wrong(lambda q: np.broadcast_to(q[:, :1], q.shape), made_of(step))}, {}
 
 
-@mistake("{step} was made with {used}, not with {right}.", "Calculate {formula}.")
+@mistake("{step} was made with {used}, not with {right}.")
 def latent_operand_exchanged(step: Step, trace: Trace) -> Changes:
     """Another matrix of weights, or other rows of before, such as X for c_kv."""
     if trace.problem.kind != "latent":

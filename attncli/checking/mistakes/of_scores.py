@@ -46,7 +46,7 @@ def divides_by_root(scale: Scale) -> bool:
     return scale.times == 1 and scale.symbol is not None and text(scale.symbol) == text(ROOT)
 
 
-@mistake("The scores were not scaled.", "Calculate {formula}.")
+@mistake("The scores were not scaled.")
 def not_scaled(node: Scale) -> Nodes:
     yield node.operand
 
@@ -95,9 +95,7 @@ def scaled_twice(node: Scale) -> Nodes:
         yield replace(node, operand=node)
 
 
-@mistake(
-    "The scale was inverted: multiplied instead of divided, or the reverse.", "Calculate {formula}."
-)
+@mistake("The scale was inverted: multiplied instead of divided, or the reverse.")
 def scale_inverted(node: Scale) -> Nodes:
     yield replace(node, times=node.over, over=node.times)
 
@@ -181,7 +179,7 @@ def elementwise_product(node: MatMul) -> Nodes:
         yield wrong(np.multiply, node.left, factor)
 
 
-@mistake("The product with the weight matrix was left out.", "Calculate {formula}.")
+@mistake("The product with the weight matrix was left out.")
 def projection_missing(node: MatMul) -> Nodes:
     if is_projection(node.right) and not is_named(node.right, "W_o"):
         yield node.left
@@ -260,7 +258,7 @@ def _with_input(step: Step, name: str, other: Step) -> Expression:
     return transform(made_of(step), lambda part: other if part.plain == name else part)
 
 
-@mistake("The {bias} was not added.", "Calculate {formula}.")
+@mistake("The {bias} was not added.")
 def bias_missing(node: Add) -> Nodes:
     if is_bias(node.right):
         yield node.left
@@ -302,7 +300,7 @@ def sigmoid(numbers: Any) -> Any:
     return 1 / (1 + np.exp(-numbers))
 
 
-@mistake("The numbers of the hidden layer were added up without v.", "Calculate {formula}.")
+@mistake("The numbers of the hidden layer were added up without v.")
 def v_forgotten(node: PairDot) -> Nodes:
     yield wrong(lambda pairs: pairs.sum(axis=-1), node.pairs)
 

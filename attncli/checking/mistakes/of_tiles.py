@@ -34,17 +34,17 @@ def _in_tile(step: Step, stem: str, other: Callable[[Rescaled], Expression]) -> 
         yield {step.name: total}, {}
 
 
-@mistake("The sum so far was not rescaled.", "Calculate {formula}.")
+@mistake("The sum so far was not rescaled.")
 def tile_sum_not_rescaled(step: Step, trace: Trace) -> Changes:
     return _in_tile(step, "l", lambda part: part.left)
 
 
-@mistake("The output so far was not rescaled.", "Calculate {formula}.")
+@mistake("The output so far was not rescaled.")
 def tile_output_not_rescaled(step: Step, trace: Trace) -> Changes:
     return _in_tile(step, "O", lambda part: part.left)
 
 
-@mistake("Nothing was rescaled for the new maximum.", "Calculate {formula}.")
+@mistake("Nothing was rescaled for the new maximum.")
 def tile_not_rescaled(step: Step, trace: Trace) -> Changes:
     """The factor is 1, for the sum and the output."""
     for factor in _powers(step, "rescale"):
@@ -85,8 +85,7 @@ def tile_maximum_alone(node: RunningMax) -> Nodes:
 
 
 @mistake(
-    "The factor was made with the largest score of this tile alone, not with the largest so far.",
-    "Calculate {formula}.",
+    "The factor was made with the largest score of this tile alone, not with the largest so far."
 )
 def tile_rescaled_to_own_maximum(step: Step, trace: Trace) -> Changes:
     def own_or_running(own: Any, running: Any) -> Any:
@@ -110,23 +109,20 @@ def _less(power: ShiftedExp, largest: Expression) -> Exp:
     return Exp(Subtract(power.operand, Finite(largest)), power.base, power.temperature)
 
 
-@mistake("The largest score was not subtracted.", "Calculate {formula}.")
+@mistake("The largest score was not subtracted.")
 def tile_maximum_not_subtracted(step: Step, trace: Trace) -> Changes:
     for power in _powers(step, "P"):
         yield {step.name: Exp(power.operand, power.base, power.temperature)}, {}
 
 
-@mistake(
-    "The largest score of the earlier tiles was subtracted, not the new one.",
-    "Calculate {formula}.",
-)
+@mistake("The largest score of the earlier tiles was subtracted, not the new one.")
 def tile_earlier_maximum(step: Step, trace: Trace) -> Changes:
     for power in _powers(step, "P"):
         before = _largest(power).parts[1:]  # in the first tile there is none, and nothing changes
         yield {step.name: _less(power, before[0]) if before else power}, {}
 
 
-@mistake("What the earlier tiles gave was left out.", "Calculate {formula}.")
+@mistake("What the earlier tiles gave was left out.")
 def tile_earlier_left_out(step: Step, trace: Trace) -> Changes:
     """In the sum, in the output, or in both."""
     both = [one for one in (trace.steps.get(f"l{step.suffix}"), step) if one]
@@ -136,13 +132,13 @@ def tile_earlier_left_out(step: Step, trace: Trace) -> Changes:
         yield new, {}
 
 
-@mistake("The output was divided by the sum of the last tile.", "Calculate {formula}.")
+@mistake("The output was divided by the sum of the last tile.")
 def tile_divided_by_last_sum(node: Averaged) -> Nodes:
     if (total := made_by(Add, node.divisor)) and isinstance(node.divisor, Step):
         yield replace(node, divisor=total.right)
 
 
-@mistake("The output was not divided by the sum of all powers.", "Calculate {formula}.")
+@mistake("The output was not divided by the sum of all powers.")
 def tile_not_divided(node: Averaged) -> Nodes:
     yield node.dividend
 
@@ -183,7 +179,7 @@ def tile_softmax_of_its_own(step: Step, trace: Trace) -> Changes:
         yield {step.name: Scale(added(results), over=float(len(results)))}, {}
 
 
-@mistake("The derivative was not rescaled.", "Calculate {formula}.", backward=True)
+@mistake("The derivative was not rescaled.", backward=True)
 def tile_derivative_not_rescaled(node: Hadamard) -> Nodes:
     if is_named(node.right, "rescale"):
         yield node.left
