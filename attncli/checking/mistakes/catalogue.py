@@ -59,7 +59,7 @@ MISTAKES: dict[str, Mistake] = {
     id_: replace(row, id=id_)
     for file in FILES
     for id_, row in vars(file).items()
-    if isinstance(row, Mistake)
+    if isinstance(row, Mistake) and not id_.startswith("_")
 }
 """Every mistake by its id, the name by which its module knows it."""
 

@@ -1,42 +1,27 @@
-"""General mutations: what a step is with any one thing in its operation wrong.
+"""Mutations: what a step is with one thing in its operation wrong.
 
-They are looked for where no mistake of the catalogue explains a step, and their sentences are made
-from its formula.
+A mistake of the catalogue that is one mutation is declared by it. Where no mistake of the catalogue
+explains a step, every mutation of it is tried, and the sentences are made from its formula.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import combinations, product, takewhile
-from typing import Any, TypeAlias
+from itertools import combinations, islice, takewhile
+from types import UnionType
+from typing import Any, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import (
-    CALCULATE,
-    Changes,
-    Mistake,
-    Nodes,
-    made_of,
-    mistake,
-    put,
-)
+from attncli.checking.mistakes.mistake import Blanks, Changes, Mistake, made_of, mistake, put
 from attncli.core.attention.softmax import Sum
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
-from attncli.core.tape.backward_operations import (
-    Hadamard,
-    Negative,
-    Outer,
-    Rearranged,
-    Subtract,
-    plural,
-)
-from attncli.core.tape.evaluation import array_of, everywhere, transform, walk, with_operands
+from attncli.core.tape.backward_operations import Hadamard, Negative, Rearranged, Subtract, plural
+from attncli.core.tape.evaluation import array_of, everywhere, walk, with_operands
 from attncli.core.tape.operations import (
     Add,
-    Concatenate,
     Divide,
     MatMul,
     MatVec,
@@ -47,84 +32,201 @@ from attncli.core.tape.operations import (
 )
 from attncli.core.tape.step import Expression, Operation, Step, notation_of
 
+MAX_PARTS = 24
+"""Maximum number of parts of a formula in which something is taken to be wrong: the first."""
+
 MAX_OTHERS = 6
 """Maximum number of matrices that are tried in the place of one, the nearest first. Chosen."""
 
-ORDERED = (Subtract, Divide, MatMul, Outer, Concatenate)
-"""Operations whose result is another one if their two operands are exchanged."""
 
-ELEMENTWISE = (Add, Subtract, Hadamard, Divide)
-"""Operations on two matrices that are mistaken for each other."""
+# ---- one thing wrong, in a part of a formula
 
 
-def operations(step: Step) -> Iterator[Operation]:
-    return (node for node in walk(made_of(step)) if isinstance(node, Operation))
+Part: TypeAlias = str | type | UnionType | Callable[[Any], bool]
+"""A part of a formula: what a stem names, `W` also W_q; or of a type; or what has a property."""
+
+Way: TypeAlias = Callable[[Step, Trace], Iterator[tuple[Expression, Expression, Blanks]]]
+"""Yields parts of a step's formula, with what is put in the place of each, and words for that."""
 
 
-def pair_of(node: Operation) -> tuple[Expression, Expression] | None:
-    """Return the operands of an operation on two matrices, None for any other."""
-    fields = [getattr(node, name) for name in node.operand_fields]
-    is_pair = len(fields) == 2 and all(isinstance(one, Step | Operation) for one in fields)
-    return (fields[0], fields[1]) if is_pair else None
+class Options(TypedDict, total=False):
+    """What else a declaration may say, as `mistake` does."""
+
+    advice: str
+    steps: tuple[str, ...]
+    backward: bool | None
 
 
-def with_pair(node: Operation, one: Expression, other: Expression) -> Operation:
-    return replace(node, **dict(zip(node.operand_fields, (one, other), strict=True)))
+def is_part(expression: Expression, part: Part) -> bool:
+    if isinstance(part, type | UnionType):
+        return isinstance(expression, part)
+    if not isinstance(part, str):
+        return part(expression)
+    while isinstance(expression, Rearranged | Row):
+        expression = expression.operand
+    return isinstance(expression, Step) and f"{expression.stem}_".startswith(f"{part}_")
+
+
+def with_part(part: Part) -> Part:
+    """Return what is true of an operation that has a part as an operand."""
+    return lambda node: isinstance(node, Operation) and any(is_part(x, part) for x in node.operands)
+
+
+def parts(step: Step) -> list[Expression]:
+    return [*islice(walk(made_of(step)), MAX_PARTS)]
+
+
+def pair_of(node: Expression) -> tuple[Expression, Expression] | None:
+    """Return the operands of an operation on two matrices, None for anything else."""
+    names = node.operand_fields if isinstance(node, Operation) else ()
+    operands = [getattr(node, name) for name in names]
+    is_pair = len(operands) == 2 and all(isinstance(one, Step | Operation) for one in operands)
+    return (operands[0], operands[1]) if is_pair else None
 
 
 def formula(expression: Expression, step: Step) -> str:
     return text(notation_of(expression, step.columns))
 
 
-@mistake("{operand} was left out.", backward=None)
-def operand_left_out(step: Step, trace: Trace) -> Changes:
-    for node in operations(step):
-        if pair := pair_of(node):
-            one, other = pair
-            yield {step.name: put(made_of(step), node, one)}, {"operand": formula(other, step)}
-            if isinstance(node, Subtract):
-                other = Negative(other)
-            if not isinstance(node, Divide):
-                words = {"operand": formula(one, step)}
-                yield {step.name: put(made_of(step), node, other)}, words
+def declared(sentence: str, way: Way, **options: Unpack[Options]) -> Mistake:
+    """Return the mistake of a mutation; its id is the name by which its module knows it."""
+
+    def rule(step: Step, trace: Trace) -> Changes:
+        for node, other, words in way(step, trace):
+            yield {step.name: put(made_of(step), node, other)}, words
+
+    return mistake(sentence, **options)(rule)
 
 
-@mistake("{right} was not calculated: {used} was taken as it is.", backward=None)
-def operation_left_out(step: Step, trace: Trace) -> Changes:
-    for node in operations(step):
-        is_constant = isinstance(node, Scale | Transposed | Rearranged)  # see other rows
-        if len(node.operands) == 1 and not is_constant:
-            (operand,) = node.operands
-            words = {"used": formula(operand, step), "right": formula(node, step)}
-            yield {step.name: put(made_of(step), node, operand)}, words
+def left_out(
+    part: Part, sentence: str = "{operand} was left out.", **options: Unpack[Options]
+) -> Mistake:
+    """Return the mistake that one side of an operation on two matrices was left out."""
+
+    def way(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Blanks]]:
+        for node in parts(step):
+            one, other = pair_of(node) or (None, None)
+            if one is None or other is None:
+                continue
+            if is_part(other, part):
+                yield node, one, {"operand": formula(other, step)}
+            if is_part(one, part) and not isinstance(node, Divide):
+                kept = Negative(other) if isinstance(node, Subtract) else other
+                yield node, kept, {"operand": formula(one, step)}
+
+    return declared(sentence, way, **options)
 
 
-@mistake("{one} and {other} have changed places.", backward=None)
-def operands_exchanged(step: Step, trace: Trace) -> Changes:
-    """The two sides of an operation, or any two matrices of one shape in the formula."""
-    whole = made_of(step)
-    direct = [pair for node in operations(step) if (pair := pair_of(node))]
-    for node in operations(step):
-        if isinstance(node, ORDERED) and (pair := pair_of(node)):
-            words = {"one": formula(pair[0], step), "other": formula(pair[1], step)}
-            yield {step.name: put(whole, node, with_pair(node, *pair[::-1]))}, words
-    leaves = [node for node in walk(whole) if isinstance(node, Step)]
-    for one, other in combinations(leaves, 2):
-        if one.array.shape == other.array.shape and (one, other) not in direct:
-            exchange = {one: other, other: one}
-            changed = transform(whole, lambda part, by=exchange: by.get(part, part))  # type: ignore[misc]
-            yield {step.name: changed}, {"one": one.name, "other": other.name}
+def instead(
+    part: Part,
+    other: Callable[..., Expression],
+    sentence: str = "{used} was calculated, not {right}.",
+    **options: Unpack[Options],
+) -> Mistake:
+    """Return the mistake that something else was calculated in the place of a part.
+
+    That is another operation on its operands, or what a function makes of it.
+    """
+
+    def way(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Blanks]]:
+        for node in (node for node in parts(step) if is_part(node, part)):
+            is_kind = isinstance(other, type)
+            used = other(*getattr(node, "operands", ())) if is_kind else other(node)
+            is_said = "{used}" in sentence
+            words = {"used": formula(used, step), "right": formula(node, step)} if is_said else {}
+            yield node, used, words
+
+    return declared(sentence, way, **options)
 
 
-@mistake("{used} was used in place of {right}.", backward=None)
-def other_operand(step: Step, trace: Trace) -> Changes:
-    """Another matrix of the same shape, such as X or K for V, or the state of the time before."""
+def passed_over(
+    part: Part,
+    sentence: str = "{right} was not calculated: {used} was taken as it is.",
+    **options: Unpack[Options],
+) -> Mistake:
+    """Return the mistake that an operation was left out, and its first operand taken."""
+    return instead(part, lambda node: node.operands[0], sentence, **options)
+
+
+def exchanged(
+    one: Part,
+    other: Part,
+    sentence: str = "{one} and {other} have changed places.",
+    **options: Unpack[Options],
+) -> Mistake:
+    """Return the mistake that two parts of one shape were exchanged."""
+
+    def way(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Blanks]]:
+        whole = made_of(step)
+        for pair in combinations(parts(step), 2):
+            first, second = pair
+            is_pair = is_part(first, one) and is_part(second, other)
+            is_pair |= is_part(first, other) and is_part(second, one)
+            if is_pair and _are_apart(whole, first, second):
+                words = {"one": formula(first, step), "other": formula(second, step)}
+                yield whole, _replaced(whole, {first: second, second: first}), words
+
+    return declared(sentence, way, **options)
+
+
+def _are_apart(whole: Expression, first: Expression, second: Expression) -> bool:
+    """Return True for two parts of one shape of which the second is not only within the first."""
+    if array_of(first).shape != array_of(second).shape:
+        return False
+    rest = [whole]
+    while rest:
+        node = rest.pop()
+        if node is second:
+            return True
+        rest += node.operands if isinstance(node, Operation) and node is not first else ()
+    return False
+
+
+def _replaced(node: Expression, others: Mapping[Expression, Expression]) -> Expression:
+    if node in others or isinstance(node, Step):
+        return others.get(node, node)
+    return with_operands(node, lambda part: _replaced(part, others))
+
+
+# ---- every mutation
+
+
+ANY = Step | Operation
+
+ELEMENTWISE = (Add, Subtract, Hadamard, Divide)
+"""Operations on two matrices that are mistaken for each other."""
+
+
+def _is_function(node: Expression) -> bool:
+    """Return True for a function of one matrix that no other mutation leaves out."""
+    is_one = isinstance(node, Operation) and len(node.operands) == 1
+    return is_one and not isinstance(node, Scale | Transposed | Rearranged)
+
+
+operand_left_out = left_out(ANY, backward=None)
+operation_left_out = passed_over(_is_function, backward=None)
+operands_exchanged = exchanged(ANY, ANY, backward=None)
+
+
+def _operations(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Blanks]]:
+    for node in parts(step):
+        pair = pair_of(node)
+        for kind in ELEMENTWISE if isinstance(node, ELEMENTWISE) else ():
+            if pair and not isinstance(node, kind):
+                used = kind(*pair)
+                yield node, used, {"used": formula(used, step), "right": formula(node, step)}
+
+
+other_operation = declared("{used} was calculated, not {right}.", _operations, backward=None)
+
+
+def _operands(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Blanks]]:
     whole = made_of(step)
     before = [*trace.inputs.values(), *takewhile(lambda one: one is not step, trace)]
-    for right in (node for node in walk(whole) if isinstance(node, Step)):
+    for right in (node for node in parts(step) if isinstance(node, Step)):
         for used in _like(right, before):
-            other = everywhere(whole, right, used)
-            yield {step.name: other}, {"used": used.name, "right": right.name}
+            words = {"used": used.name, "right": right.name}
+            yield whole, everywhere(whole, right, used), words
 
 
 def _like(right: Step, before: list[Step]) -> list[Step]:
@@ -133,182 +235,68 @@ def _like(right: Step, before: list[Step]) -> list[Step]:
     others: dict[str, Step] = {}
     for _, used in sorted(enumerate(before), key=lambda one: abs(one[0] - place)):
         is_like = used.array.shape == right.array.shape and used.backward == right.backward
-        if is_like and used is not right and not np.array_equal(used.array, right.array):
+        if is_like and not np.array_equal(used.array, right.array):
             others.setdefault(used.stem, used)
     return [*others.values()][:MAX_OTHERS]
 
 
-@mistake("{used} was calculated, not {right}.", backward=None)
-def other_operation(step: Step, trace: Trace) -> Changes:
-    """A sum for a product, a difference for a sum, and so on."""
-    for node in operations(step):
-        pair = pair_of(node)
-        for kind in ELEMENTWISE if isinstance(node, ELEMENTWISE) else ():
-            if pair and not isinstance(node, kind):
-                other = kind(*pair)
-                words = {"used": formula(other, step), "right": formula(node, step)}
-                yield {step.name: put(made_of(step), node, other)}, words
+other_operand = declared("{used} was used in place of {right}.", _operands, backward=None)
 
 
-@mistake("{number} was {how}.", backward=None)
-def other_constant(step: Step, trace: Trace) -> Changes:
-    for node in operations(step):
-        for number, how, other in _with_other_constants(node):
-            yield {step.name: put(made_of(step), node, other)}, {"number": number, "how": how}
+def _constants(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Blanks]]:
+    for node in parts(step):
+        if isinstance(node, Scale):
+            number = node.times / node.over if node.times != 1 else node.over
+            squared = replace(node, times=node.times**2, over=node.over**2)
+            inverted = replace(node, times=node.over, over=node.times)
+            others = {"left out": node.operand, "squared": squared, "turned upside down": inverted}
+            for how, other in others.items():
+                yield node, other, {"number": text(node.symbol or constant(number)), "how": how}
+            continue
+        for name in node.float_fields if isinstance(node, Operation) else ():
+            number = getattr(node, name)
+            if number not in (0.0, 1.0, np.e):
+                values = {"left out": 1.0, "squared": number**2, "turned upside down": 1 / number}
+                for how, value in values.items():
+                    words = {"number": text(constant(number)), "how": how}
+                    yield node, replace(node, **{name: value}), words
 
 
-def _with_other_constants(node: Operation) -> Iterator[tuple[str, str, Expression]]:
-    if isinstance(node, Scale):
-        number = text(
-            node.symbol or constant(node.times / node.over if node.times != 1 else node.over)
-        )
-        yield number, "left out", node.operand
-        yield number, "turned upside down", replace(node, times=node.over, over=node.times)
-        yield number, "squared", replace(node, times=node.times**2, over=node.over**2)
-        return
-    for name in node.float_fields:
-        value = float(getattr(node, name))
-        if value not in (0.0, 1.0, np.e):
-            number = text(constant(getattr(node, name)))
-            yield number, "left out", replace(node, **{name: 1.0})
-            yield number, "turned upside down", replace(node, **{name: 1 / value})
-            yield number, "squared", replace(node, **{name: value * value})
+other_constant = declared("{number} was {how}.", _constants, backward=None)
 
 
-@mistake("{matrix} was {how}.", backward=None)
-def factor_transposed(step: Step, trace: Trace) -> Changes:
-    for node in operations(step):
+def _transposes(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Blanks]]:
+    for node in parts(step):
         for factor in node.operands if isinstance(node, MatMul | MatVec) else ():
             matrix = factor.operand if isinstance(factor, Transposed) else factor
-            if len(matrix.trailing) > 1 and isinstance(matrix, Step):
+            if isinstance(matrix, Step) and len(matrix.trailing) > 1:
                 is_transposed = matrix is not factor
                 other = matrix if is_transposed else Transposed(matrix)
                 how = "not transposed" if is_transposed else "transposed, and should not be"
                 words = {"matrix": formula(matrix, step), "how": how}
-                changed = put(node, factor, other)
-                yield {step.name: put(made_of(step), node, changed)}, words
+                yield node, put(node, factor, other), words
 
 
-@mistake("The sum was taken over {used}, not over {right}.", backward=None)
-def other_axis(step: Step, trace: Trace) -> Changes:
-    for node in operations(step):
+factor_transposed = declared("{matrix} was {how}.", _transposes, backward=None)
+
+
+def _axes(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Blanks]]:
+    for node in parts(step):
         if isinstance(node, Sum) and len(node.operand.trailing) == 2:
-            right, used = node.along, -3 - node.along  # the axes are −1 and −2
-            other: Expression = replace(node, along=used)
-            if node is step.operation:
-                other = Transposed(other)
-            words = {
-                "used": plural(node.operand.trailing[used]),
-                "right": plural(node.operand.trailing[right]),
-            }
-            yield {step.name: put(made_of(step), node, other)}, words
+            used = -3 - node.along  # the axes are −1 and −2
+            other = replace(node, along=used)
+            names = [plural(node.operand.trailing[axis]) for axis in (used, node.along)]
+            is_whole = node is step.operation
+            yield (
+                node,
+                Transposed(other) if is_whole else other,
+                dict(zip(("used", "right"), names)),
+            )
 
 
-MUTATIONS = {row.id: row for row in [*globals().values()] if isinstance(row, Mistake)}
+other_axis = declared("The sum was taken over {used}, not over {right}.", _axes, backward=None)
+
+MUTATIONS = {
+    id_: replace(row, id=id_) for id_, row in [*globals().items()] if isinstance(row, Mistake)
+}
 """Every general mutation by its id, the simple ones first."""
-
-
-# ---- declarations: mistakes of the catalogue that are one mutation, with a sentence of their own
-
-
-Part: TypeAlias = str | type[Operation] | Callable[[Any], bool]
-"""A part of a formula: what a stem names, `W` also W_q; or of a type; or what has a property."""
-
-Way: TypeAlias = Callable[[Step, Trace], Nodes]
-"""Yields what a mutation makes of the operation of a step."""
-
-
-def row(
-    sentence: str,
-    way: Way,
-    advice: str = CALCULATE,
-    steps: tuple[str, ...] = (),
-    backward: bool = False,
-) -> Mistake:
-    """Return the mistake that is one mutation; its id is the name by which its module knows it."""
-
-    def rule(step: Step, trace: Trace) -> Changes:
-        for other in way(step, trace):
-            yield {step.name: other}, {}
-
-    return mistake(sentence, advice, backward, steps)(rule)
-
-
-def is_part(expression: Expression, part: Part) -> bool:
-    if isinstance(part, type):
-        return isinstance(expression, part)
-    if not isinstance(part, str):
-        return part(expression)
-    return isinstance(expression, Step) and f"{expression.stem}_".startswith(f"{part}_")
-
-
-def parts(step: Step, part: Part) -> Iterator[Expression]:
-    """Yield what a formula has of a part: operations, and the steps and inputs that they take."""
-    return (node for node in walk(made_of(step)) if is_part(node, part))
-
-
-def without(part: Part) -> Way:
-    """Leave out one side of an operation on two matrices, or a function of one."""
-
-    def way(step: Step, trace: Trace) -> Nodes:
-        for node in operations(step):
-            if isinstance(part, type):
-                if isinstance(node, part):
-                    yield put(made_of(step), node, node.operands[0])
-            elif pair := pair_of(node):
-                for kept, gone in (pair, pair[::-1]):
-                    if is_part(_rearranged(gone), part):
-                        yield put(made_of(step), node, kept)
-
-    return way
-
-
-def _rearranged(expression: Expression) -> Expression:
-    """Return what formulas call an operand: beta, of a row of beta."""
-    while isinstance(expression, Rearranged | Row):
-        expression = expression.operand
-    return expression
-
-
-def becomes(part: Part, other: Callable[..., Expression]) -> Way:
-    """Put another operation on its operands in the place of a part, or what a function makes."""
-
-    def way(step: Step, trace: Trace) -> Nodes:
-        for node in parts(step, part):
-            operands = (node,) if not isinstance(other, type) else getattr(node, "operands", ())
-            yield put(made_of(step), node, other(*operands))
-
-    return way
-
-
-def exchanged(one: Part, other: Part) -> Way:
-    """Exchange two parts of one shape, wherever they are in a formula."""
-
-    def way(step: Step, trace: Trace) -> Nodes:
-        whole = made_of(step)
-        for first, second in product(parts(step, one), parts(step, other)):
-            if array_of(first).shape == array_of(second).shape:
-                yield _replaced(whole, {first: second, second: first})
-
-    return way
-
-
-def instead(used: str, part: Part) -> Way:
-    """Take another step or input in the place of a part."""
-
-    def way(step: Step, trace: Trace) -> Nodes:
-        if other := trace.steps.get(used) or trace.inputs.get(used):
-            for node in parts(step, part):
-                yield everywhere(made_of(step), node, other)
-
-    return way
-
-
-def product_with(part: Part) -> Part:
-    return lambda node: any(is_part(one, part) for one in getattr(node, "operands", ()))
-
-
-def _replaced(node: Expression, others: Mapping[Expression, Expression]) -> Expression:
-    if node in others or isinstance(node, Step):
-        return others.get(node, node)
-    return with_operands(node, lambda part: _replaced(part, others))

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from attncli.checking.mistakes.mistake import Changes, Nodes, made_by, mistake
-from attncli.checking.mistakes.mutations import becomes, row, without
+from attncli.checking.mistakes.mutations import instead, left_out, passed_over, with_part
 from attncli.core.mechanisms.delta import Faded
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.tape.backward_operations import Subtract
 from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.operations import Add, Divide, MatMul, Transposed
 from attncli.core.tape.step import Expression, Step
 
-held_value_not_subtracted = row(
-    "What the state holds was not subtracted: that is linear attention.", without("read")
+held_value_not_subtracted = left_out(
+    "read", "What the state holds was not subtracted: that is linear attention."
 )
-held_value_added = row(
-    "What the state holds was added, not subtracted.", becomes(Subtract, Add), steps=("error",)
+held_value_added = instead(
+    with_part("read"), Add, "What the state holds was added, not subtracted."
 )
-beta_left_out = row("β was left out.", without("beta"), steps=("S",))
-alpha_left_out = row("α was left out, so that nothing fades.", without("alpha"), steps=("decayed",))
+beta_left_out = left_out("beta", "β was left out.")
+alpha_left_out = left_out("alpha", "α was left out, so that nothing fades.")
 
 
 def _before(state: Step) -> Expression:
@@ -27,10 +26,11 @@ def _before(state: Step) -> Expression:
     return fading.right if (fading := made_by(Faded, old)) else old
 
 
-read_before_fading = row(
+read_before_fading = instead(
+    "decayed",
+    _before,
     "The state was read before it had faded.",
-    becomes("decayed", _before),
-    "First it fades: {formula}.",
+    advice="First it fades: {formula}.",
     steps=("read",),
 )
 
@@ -43,17 +43,18 @@ def faded_after_writing(step: Step, trace: Trace) -> Changes:
         yield {added.left.name: fading.right, step.name: Faded(fading.left, added)}, {}
 
 
-old_state_read = row(
+old_state_read = instead(
+    "S",
+    _before,
     "The state of before was read, not the new one.",
-    becomes("S", _before),
-    "First the state learns: {formula}.",
+    advice="First the state learns: {formula}.",
     steps=("o",),
 )
 
 
-@mistake("The state of before was left out.", steps=("S",))
-def old_state_dropped(node: Add) -> Nodes:
-    yield node.right
+old_state_dropped = instead(
+    Add, lambda node: node.right, "The state of before was left out.", steps=("S",)
+)
 
 
 @mistake("Key and value are exchanged in their product: the state is transposed.", steps=("S",))
@@ -62,4 +63,4 @@ def key_and_value_exchanged(node: MatMul) -> Nodes:
         yield Transposed(node)
 
 
-keys_not_normed = row("The keys were not normed.", without(Divide), steps=("k_normed",))
+keys_not_normed = passed_over(Divide, "The keys were not normed.", steps=("k_normed",))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from attncli.checking.mistakes.mistake import Changes, Nodes, made_by, made_of, mistake, put, wrong
-from attncli.checking.mistakes.mutations import becomes, product_with, row, without
+from attncli.checking.mistakes.mutations import instead, left_out, passed_over, with_part
 from attncli.checking.mistakes.of_scores import divides_by_root
 from attncli.core.attention.differential import DotProduct, Half, Multiple
 from attncli.core.attention.norms_and_activations import MeanSquare
@@ -25,30 +25,29 @@ from attncli.core.tape.step import Step
 FIRST = "Calculate {formula}: λ is a factor of the second weights alone."
 
 
-DIFFERENCE = product_with(Multiple)
+DIFFERENCE = with_part(Multiple)
 
-second_weights_added = row(
-    "The second weights were added, not subtracted.", becomes(DIFFERENCE, Add)
+second_weights_added = instead(DIFFERENCE, Add, "The second weights were added, not subtracted.")
+lambda_left_out = passed_over(
+    Multiple, "λ was left out: the second weights were subtracted as they are.", steps=("weights",)
 )
-lambda_left_out = row(
-    "λ was left out: the second weights were subtracted as they are.", without(Multiple)
-)
-second_weights_left_out = row(
-    "The second weights were left out.", becomes(DIFFERENCE, lambda node: node.left)
-)
-halves_exchanged = row(
+second_weights_left_out = left_out(Multiple, "The second weights were left out.")
+halves_exchanged = instead(
+    DIFFERENCE,
+    lambda d: Subtract(d.right.left, replace(d.right, left=d.left)),
     "The halves were exchanged: the first weights were subtracted.",
-    becomes(DIFFERENCE, lambda d: Subtract(d.right.left, replace(d.right, left=d.left))),
 )
-lambda_on_the_difference = row(
+lambda_on_the_difference = instead(
+    DIFFERENCE,
+    lambda d: replace(d.right, left=Subtract(d.left, d.right.left)),
     "The whole difference was multiplied by λ.",
-    becomes(DIFFERENCE, lambda d: replace(d.right, left=Subtract(d.left, d.right.left))),
-    FIRST,
+    advice=FIRST,
 )
-lambda_on_the_first_weights = row(
+lambda_on_the_first_weights = instead(
+    DIFFERENCE,
+    lambda d: Subtract(replace(d.right, left=d.left), d.right.left),
     "The first weights were multiplied by λ, not the second.",
-    becomes(DIFFERENCE, lambda d: Subtract(replace(d.right, left=d.left), d.right.left)),
-    FIRST,
+    advice=FIRST,
 )
 
 
@@ -71,10 +70,11 @@ def _unblocked(first: Any, second: Any, factor: Any) -> Any:
     return np.where(blocked, first, first - factor * np.where(blocked, 0, second))
 
 
-difference_normalized = row(
+difference_normalized = instead(
+    DIFFERENCE,
+    lambda difference: Divide(difference, Sum(difference, -1)),
     "The weights were divided by their sum after the subtraction.",
-    becomes(DIFFERENCE, lambda difference: Divide(difference, Sum(difference, -1))),
-    "Leave them as they are: each row sums to 1 − λ.",
+    advice="Leave them as they are: each row sums to 1 − λ.",
 )
 
 
@@ -106,13 +106,14 @@ def _columns(features: slice, array: Any) -> Any:
 
 LAMBDA = ("lambda",)
 
-lambda_init_left_out = row("λ_init was left out.", without(Add), steps=LAMBDA)
-powers_of_lambda_added = row(
-    "The powers were added, not subtracted.", becomes(Subtract, Add), steps=LAMBDA
+lambda_init_left_out = passed_over(Add, "λ_init was left out.", steps=LAMBDA)
+powers_of_lambda_added = instead(
+    Subtract, Add, "The powers were added, not subtracted.", steps=LAMBDA
 )
-powers_of_lambda_exchanged = row(
+powers_of_lambda_exchanged = instead(
+    Subtract,
+    lambda node: Subtract(node.right, node.left),
     "The powers have changed places.",
-    becomes(Subtract, lambda node: Subtract(node.right, node.left)),
     steps=LAMBDA,
 )
 
@@ -122,10 +123,10 @@ def lambda_without_powers(node: Subtract) -> Nodes:
     yield Subtract(*(part for part in walk(node) if isinstance(part, DotProduct)))
 
 
-lambda_init_not_its_rest = row(
-    "λ_init was taken, not 1 − λ_init.", without(OneMinus), steps=("rescaled",)
+lambda_init_not_its_rest = passed_over(
+    OneMinus, "λ_init was taken, not 1 − λ_init.", steps=("rescaled",)
 )
-rest_of_lambda_left_out = row("1 − λ_init was left out.", without(Multiple), steps=("rescaled",))
+rest_of_lambda_left_out = left_out(OneMinus, "1 − λ_init was left out.", steps=("rescaled",))
 
 
 @mistake("1 − λ was taken, not 1 − λ_init.")
@@ -147,9 +148,6 @@ def norm_of_all_heads(node: MeanSquare) -> Nodes:
         yield MeanSquare(SideBySide(node.operand))
 
 
-minus_of_lambda_lost = row(
-    "The minus before λ was lost.",
-    without(Negative),
-    steps=("d_weights", "d_lambda"),
-    backward=True,
+minus_of_lambda_lost = passed_over(
+    Negative, "The minus before λ was lost.", steps=("d_weights", "d_lambda"), backward=True
 )

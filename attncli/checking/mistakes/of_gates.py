@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from attncli.checking.mistakes.mistake import Changes, Nodes, is_named, made_of, mistake, put, wrong
-from attncli.checking.mistakes.mutations import becomes, product_with, row, without
+from attncli.checking.mistakes.mutations import instead, left_out, passed_over, with_part
 from attncli.core.attention.norms_and_activations import Gate, ThroughGate
 from attncli.core.attention.scores import MergeHeads, SplitHeads
 from attncli.core.mechanisms.trace import Trace
@@ -18,14 +18,15 @@ from attncli.core.tape.operations import Add, MatMul, Tanh
 from attncli.core.tape.step import Expression, Step
 
 BETWEEN_0_AND_1 = "Calculate {formula}, which is between 0 and 1."
-GATED = product_with("gate")
+GATED = with_part("gate")
 
-gate_forgotten = row("The gate was left out.", without("gate"))
-gate_added = row("The gate was added, not multiplied.", becomes(GATED, Add))
-gate_inverted = row(
+gate_forgotten = left_out("gate", "The gate was left out.")
+gate_added = instead(GATED, Add, "The gate was added, not multiplied.")
+gate_inverted = instead(
+    GATED,
+    lambda node: Subtract(node.left, node),
     "1 − gate was taken, not the gate.",
-    becomes(GATED, lambda node: Subtract(node.left, node)),
-    "Calculate {formula}: where the gate is 1, all passes.",
+    advice="Calculate {formula}: where the gate is 1, all passes.",
 )
 
 
@@ -56,8 +57,8 @@ def gate_on_values(step: Step, trace: Trace) -> Changes:
                 yield {step.name: replace(mixed, right=products), gated.name: step}, {}
 
 
-gate_without_sigmoid = row("The sigmoid was left out.", without(Gate), BETWEEN_0_AND_1)
-gate_by_tanh = row("tanh was taken, not the sigmoid σ.", becomes(Gate, Tanh), BETWEEN_0_AND_1)
+gate_without_sigmoid = passed_over(Gate, "The sigmoid was left out.", advice=BETWEEN_0_AND_1)
+gate_by_tanh = instead(Gate, Tanh, "tanh was taken, not the sigmoid σ.", advice=BETWEEN_0_AND_1)
 
 
 @mistake("The gate was made from {used}, not from X.")
