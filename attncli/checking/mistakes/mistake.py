@@ -109,10 +109,11 @@ def mistake(
     advice: str = CALCULATE,
     backward: bool | None = False,
     steps: tuple[str, ...] = (),
+    kind: str = "",
 ) -> Callable[[Rule], Mistake]:
     """Return a decorator for a mistake in the forward pass, the backward one, or (None) in both.
 
-    It is made in the steps of some stems, by default in any.
+    It is made in the steps of some stems, by default in any, of one kind of problem or of any.
 
     A rule of a step and its trace yields changes. A rule of a `node` yields what is put in the
     place of a node of a step's operation that has the type with which `node` is annotated. Then the
@@ -123,17 +124,19 @@ def mistake(
     """
 
     def decorated(rule: Rule) -> Mistake:
-        kind = get_type_hints(rule).get("node")
+        nodes = get_type_hints(rule).get("node")
 
         def changes(step: Step, trace: Trace) -> Changes:
             if backward not in (None, step.backward) or (steps and step.stem not in steps):
                 return
-            if kind is None:
+            if kind not in ("", trace.problem.kind):
+                return
+            if nodes is None:
                 yield from rule(step, trace)
                 return
             whole = made_of(step)
             for node in walk(whole):
-                for other in rule(node) if isinstance(node, kind) else ():
+                for other in rule(node) if isinstance(node, nodes) else ():
                     words = {
                         **_words_of_lines(step, trace),
                         **_words_of_bias(node),

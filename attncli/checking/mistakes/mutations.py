@@ -7,7 +7,7 @@ explains a step, every mutation of it is tried, and the sentences are made from 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import combinations, islice, takewhile
+from itertools import combinations, islice, product, takewhile
 from types import UnionType
 from typing import Any, TypeAlias, TypedDict, Unpack
 
@@ -55,6 +55,7 @@ class Options(TypedDict, total=False):
     advice: str
     steps: tuple[str, ...]
     backward: bool | None
+    kind: str
 
 
 def is_part(expression: Expression, part: Part) -> bool:
@@ -148,6 +149,34 @@ def passed_over(
     return instead(part, lambda node: node.operands[0], sentence, **options)
 
 
+def other_factor(
+    *groups: Part,
+    sentence: str = "{step} was made with {used}, not with {right}.",
+    **options: Unpack[Options],
+) -> Mistake:
+    """Return the mistake that a factor of a product was another matrix of its group."""
+
+    def way(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Blanks]]:
+        whole, known = made_of(step), known_before(step, trace)
+        products = [node for node in parts(step) if isinstance(node, MatMul)]
+        factors = [x for node in products for x in node.operands if isinstance(x, Step)]
+        for group, right, used in product(groups, factors, known):
+            if used is not right and is_part(right, group) and is_part(used, group):
+                words = {"used": name_of(used, step), "right": name_of(right, step)}
+                yield whole, everywhere(whole, right, used), words
+
+    return declared(sentence, way, **options)
+
+
+def name_of(used: Step, step: Step) -> str:
+    """Return what a step calls an operand: without its layer, if they are of the same."""
+    return used.plain if used.layer == step.layer else used.name
+
+
+def known_before(step: Step, trace: Trace) -> list[Step]:
+    return [*trace.inputs.values(), *takewhile(lambda one: one is not step, trace)]
+
+
 def exchanged(
     one: Part,
     other: Part,
@@ -222,10 +251,10 @@ other_operation = declared("{used} was calculated, not {right}.", _operations, b
 
 def _operands(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Blanks]]:
     whole = made_of(step)
-    before = [*trace.inputs.values(), *takewhile(lambda one: one is not step, trace)]
+    before = known_before(step, trace)
     for right in (node for node in parts(step) if isinstance(node, Step)):
         for used in _like(right, before):
-            words = {"used": used.name, "right": right.name}
+            words = {"used": name_of(used, step), "right": name_of(right, step)}
             yield whole, everywhere(whole, right, used), words
 
 
@@ -290,7 +319,7 @@ def _axes(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Bl
             yield (
                 node,
                 Transposed(other) if is_whole else other,
-                dict(zip(("used", "right"), names)),
+                {"used": names[0], "right": names[1]},
             )
 
 

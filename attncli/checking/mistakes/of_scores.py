@@ -20,6 +20,7 @@ from attncli.checking.mistakes.mistake import (
     rising,
     wrong,
 )
+from attncli.checking.mistakes.mutations import other_factor
 from attncli.core.attention.scores import (
     ConcatenatePairs,
     Cosine,
@@ -185,16 +186,13 @@ def projection_missing(node: MatMul) -> Nodes:
         yield node.left
 
 
-@mistake(
-    "{step} was made with {used}, not with {right}.",
-    "Queries come from W_q, keys from W_k, values from W_v.",
+def _is_projection(one: Step) -> bool:
+    return one.plain in ("W_q", "W_k", "W_v")
+
+
+wrong_weight_matrix = other_factor(
+    _is_projection, advice="Queries come from W_q, keys from W_k, values from W_v.", steps=PROJECTED
 )
-def wrong_weight_matrix(step: Step, trace: Trace) -> Changes:
-    right = f"W_{step.plain.lower()}"
-    for used in ("W_q", "W_k", "W_v") if step.plain in PROJECTED and right in trace.inputs else ():
-        if used != right and used in trace.inputs:
-            projected = _with_input(step, right, trace.inputs[used])
-            yield {step.name: projected}, {"used": used, "right": right}
 
 
 @mistake("Q and K have changed places.", "Queries come from W_q, keys from W_k.")
@@ -242,20 +240,16 @@ def _unshared(scores: Expression) -> Expression:
     return scores
 
 
-@mistake(
-    "{step} was made from {used}, not from {right}.",
-    "Queries come from X, keys and values from memory.",
+def _is_tokens(one: Step) -> bool:
+    return one.plain in ("X", "memory")
+
+
+wrong_source = other_factor(
+    _is_tokens,
+    sentence="{step} was made from {used}, not from {right}.",
+    advice="Queries come from X, keys and values from memory.",
+    steps=PROJECTED,
 )
-def wrong_source(step: Step, trace: Trace) -> Changes:
-    if step.plain in PROJECTED and "memory" in trace.inputs and "X" in trace.inputs:
-        for right, used in (("X", "memory"), ("memory", "X")):
-            projected = _with_input(step, right, trace.inputs[used])
-            if projected is not step.operation:
-                yield {step.name: projected}, {"used": used, "right": right}
-
-
-def _with_input(step: Step, name: str, other: Step) -> Expression:
-    return transform(made_of(step), lambda part: other if part.plain == name else part)
 
 
 @mistake("The {bias} was not added.")
