@@ -174,7 +174,7 @@ def name_of(used: Step, step: Step) -> str:
 
 
 def known_before(step: Step, trace: Trace) -> list[Step]:
-    return [*trace.inputs.values(), *takewhile(lambda one: one is not step, trace)]
+    return [*trace.inputs.values(), *takewhile(lambda one: one.name != step.name, trace)]
 
 
 def exchanged(
@@ -276,7 +276,7 @@ def _constants(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expressio
     for node in parts(step):
         if isinstance(node, Scale):
             number = node.times / node.over if node.times != 1 else node.over
-            squared = replace(node, times=node.times**2, over=node.over**2)
+            squared = replace(node, times=node.times * node.times, over=node.over * node.over)
             inverted = replace(node, times=node.over, over=node.times)
             others = {"left out": node.operand, "squared": squared, "turned upside down": inverted}
             for how, other in others.items():
@@ -285,7 +285,11 @@ def _constants(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expressio
         for name in node.float_fields if isinstance(node, Operation) else ():
             number = getattr(node, name)
             if number not in (0.0, 1.0, np.e):
-                values = {"left out": 1.0, "squared": number**2, "turned upside down": 1 / number}
+                values = {
+                    "left out": 1.0,
+                    "squared": number * number,
+                    "turned upside down": 1 / number,
+                }
                 for how, value in values.items():
                     words = {"number": text(constant(number)), "how": how}
                     yield node, replace(node, **{name: value}), words

@@ -34,7 +34,7 @@ from attncli.core.formulas.text import text
 from attncli.core.formulas.tree import Root, named
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
-from attncli.core.tape.evaluation import rewritten, transform
+from attncli.core.tape.evaluation import everywhere, rewritten, sources, transform
 from attncli.core.tape.operations import Add, Concatenate, MatMul, Scale, SoftCap, Tanh, Transposed
 from attncli.core.tape.step import Expression, Operation, ShapeError, Step
 
@@ -240,16 +240,17 @@ def _unshared(scores: Expression) -> Expression:
     return scores
 
 
-def _is_tokens(one: Step) -> bool:
-    return one.plain in ("X", "memory")
-
-
-wrong_source = other_factor(
-    _is_tokens,
-    sentence="{step} was made from {used}, not from {right}.",
-    advice="Queries come from X, keys and values from memory.",
+@mistake(
+    "{step} was made from {used}, not from {right}.",
+    "Queries come from X, keys and values from memory.",
     steps=PROJECTED,
 )
+def wrong_source(step: Step, trace: Trace) -> Changes:
+    inputs = trace.inputs
+    for right, used in (("X", "memory"), ("memory", "X")):
+        if used in inputs and any(part is inputs.get(right) for part in sources(step)):
+            other = everywhere(made_of(step), inputs[right], inputs[used])
+            yield {step.name: other}, {"used": used, "right": right}
 
 
 @mistake("The {bias} was not added.")
