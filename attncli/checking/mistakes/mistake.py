@@ -118,9 +118,8 @@ def mistake(
     A rule of a step and its trace yields changes. A rule of a `node` yields what is put in the
     place of a node of a step's operation that has the type with which `node` is annotated. Then the
     sentence may name the lines that sum to 1: `{line}` is a row or a column on paper, `{one}` the
-    axis that it belongs to, `{other}` the other axis, `{shares}` what sums to 1; a `{bias}`, which
-    may be a shift; and a factor of a product that was changed: `{matrix}` was transposed or not, as
-    `{how}` says.
+    axis that it belongs to, `{other}` the other axis, `{shares}` what sums to 1; and a factor of a
+    product that was changed: `{matrix}` was transposed or not, as `{how}` says.
     """
 
     def decorated(rule: Rule) -> Mistake:
@@ -139,7 +138,6 @@ def mistake(
                 for other in rule(node) if isinstance(node, nodes) else ():
                     words = {
                         **_words_of_lines(step, trace),
-                        **_words_of_bias(node),
                         **_words_of_factor(node, other, step, trace),
                     }
                     yield {step.name: put(whole, node, other)}, words
@@ -158,12 +156,6 @@ def _words_of_lines(step: Step, trace: Trace) -> Blanks:
     line = "row" if by_query != step.columns else "column"
     shares = "probabilities" if is_of_words else "weights"
     return {"line": line, "one": one, "other": other, "shares": shares}
-
-
-def _words_of_bias(node: Expression) -> Blanks:
-    right = getattr(node, "right", None)
-    is_shift = isinstance(right, Step) and right.plain.startswith("shift_")
-    return {"bias": "shift" if is_shift else "bias"}
 
 
 def _words_of_factor(node: Expression, other: Expression, step: Step, trace: Trace) -> Blanks:

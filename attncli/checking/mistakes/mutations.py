@@ -85,8 +85,12 @@ def pair_of(node: Expression) -> tuple[Expression, Expression] | None:
     return (operands[0], operands[1]) if is_pair else None
 
 
+def _sides(node: Expression) -> dict[str, Expression]:
+    return dict(zip(("one", "other"), pair_of(node) or (), strict=False))
+
+
 def formula(expression: Expression, step: Step) -> str:
-    return text(notation_of(expression, step.columns))
+    return text(step.without_layer(notation_of(expression, step.columns)))
 
 
 def declared(sentence: str, way: Way, **options: Unpack[Options]) -> Mistake:
@@ -99,13 +103,26 @@ def declared(sentence: str, way: Way, **options: Unpack[Options]) -> Mistake:
     return mistake(sentence, **options)(rule)
 
 
+def inverted(node: Scale) -> Scale:
+    """Return the division for a multiplication, and the multiplication for a division."""
+    return replace(node, times=node.over, over=node.times)
+
+
+def turned(node: Operation) -> Operation:
+    """Return an operation on two matrices with its sides exchanged."""
+    return type(node)(*node.operands[::-1])
+
+
 def left_out(
-    part: Part, sentence: str = "{operand} was left out.", **options: Unpack[Options]
+    part: Part,
+    sentence: str = "{operand} was left out.",
+    within: Part = Operation,
+    **options: Unpack[Options],
 ) -> Mistake:
     """Return the mistake that one side of an operation on two matrices was left out."""
 
     def way(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Blanks]]:
-        for node in parts(step):
+        for node in (node for node in parts(step) if is_part(node, within)):
             one, other = pair_of(node) or (None, None)
             if one is None or other is None:
                 continue
@@ -133,8 +150,8 @@ def instead(
         for node in (node for node in parts(step) if is_part(node, part)):
             is_kind = isinstance(other, type)
             used = other(*getattr(node, "operands", ())) if is_kind else other(node)
-            is_said = "{used}" in sentence
-            words = {"used": formula(used, step), "right": formula(node, step)} if is_said else {}
+            blanks = {"used": used, "right": node, **_sides(node)}
+            words = {x: formula(y, step) for x, y in blanks.items() if f"{{{x}}}" in sentence}
             yield node, used, words
 
     return declared(sentence, way, **options)
@@ -277,8 +294,11 @@ def _constants(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expressio
         if isinstance(node, Scale):
             number = node.times / node.over if node.times != 1 else node.over
             squared = replace(node, times=node.times * node.times, over=node.over * node.over)
-            inverted = replace(node, times=node.over, over=node.times)
-            others = {"left out": node.operand, "squared": squared, "turned upside down": inverted}
+            others = {
+                "left out": node.operand,
+                "squared": squared,
+                "turned upside down": inverted(node),
+            }
             for how, other in others.items():
                 yield node, other, {"number": text(node.symbol or constant(number)), "how": how}
             continue

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from attncli.checking.mistakes.mistake import Changes, Nodes, made_of, mistake, wrong
+from attncli.checking.mistakes.mutations import left_out, passed_over
 from attncli.core.attention.norms_and_activations import (
     ACTIVATIONS,
     Deviation,
@@ -70,10 +71,7 @@ def eps_forgotten(node: Deviation) -> Nodes:
         yield replace(node, eps=0.0, is_plain=True)
 
 
-@mistake("The mean was not subtracted.")
-def mean_not_subtracted(node: Divide) -> Nodes:
-    if isinstance(node.divisor, Deviation) and isinstance(node.dividend, Subtract):
-        yield replace(node, dividend=node.dividend.left)
+mean_not_subtracted = left_out("mean", "The mean was not subtracted.", steps=("normed", "final"))
 
 
 @mistake(
@@ -167,10 +165,7 @@ def _residual(step: Step) -> Iterator[Add]:
         yield step.operation
 
 
-@mistake("The activation was left out.")
-def activation_forgotten(step: Step, trace: Trace) -> Changes:
-    for operand in _activated(step):
-        yield {step.name: operand}, {}
+activation_forgotten = passed_over(Relu | Gated, "The activation was left out.")
 
 
 @mistake("The activation was {used}, not {right}.")

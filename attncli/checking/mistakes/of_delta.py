@@ -13,9 +13,7 @@ from attncli.core.tape.step import Expression, Step
 held_value_not_subtracted = left_out(
     "read", "What the state holds was not subtracted: that is linear attention."
 )
-held_value_added = instead(
-    with_part("read"), Add, "What the state holds was added, not subtracted."
-)
+held_value_added = instead(with_part("read"), Add)
 beta_left_out = left_out("beta", "β was left out.")
 alpha_left_out = left_out("alpha", "α was left out, so that nothing fades.")
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from attncli.checking.mistakes.mistake import Changes, Nodes, made_by, made_of, mistake, put, wrong
-from attncli.checking.mistakes.mutations import instead, left_out, passed_over, with_part
+from attncli.checking.mistakes.mutations import instead, left_out, passed_over, turned, with_part
 from attncli.checking.mistakes.of_scores import divides_by_root
 from attncli.core.attention.differential import DotProduct, Half, Multiple
 from attncli.core.attention.norms_and_activations import MeanSquare
@@ -111,10 +111,7 @@ powers_of_lambda_added = instead(
     Subtract, Add, "The powers were added, not subtracted.", steps=LAMBDA
 )
 powers_of_lambda_exchanged = instead(
-    Subtract,
-    lambda node: Subtract(node.right, node.left),
-    "The powers have changed places.",
-    steps=LAMBDA,
+    Subtract, turned, "The powers have changed places.", steps=LAMBDA
 )
 
 

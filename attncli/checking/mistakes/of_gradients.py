@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from attncli.checking.mistakes.mistake import Changes, Nodes, made_by, mistake
+from attncli.checking.mistakes.mutations import instead, inverted, passed_over, turned
 from attncli.core.attention.masks import Masked
 from attncli.core.attention.softmax import Delta, Exp, Shares, Sum
 from attncli.core.formulas.text import text
@@ -114,12 +115,7 @@ def factor_forgotten_backward(node: Scale) -> Nodes:
     yield node.operand
 
 
-@backward(
-    "The factor was inverted on the way back.",
-    "It is the same factor as on the way there: {formula}.",
-)
-def factor_inverted_backward(node: Scale) -> Nodes:
-    yield replace(node, times=node.over, over=node.times)
+factor_inverted_backward = instead(Scale, inverted, backward=True)
 
 
 @backward(
@@ -130,25 +126,9 @@ def factor_not_transposed(node: MatMul) -> Nodes:
     yield replace(node, right=transposed(node.right))
 
 
-@backward("The two sides of a difference were exchanged.", "The signs are: {formula}.")
-def difference_turned_round(node: Subtract) -> Nodes:
-    yield Subtract(node.right, node.left)
-
-
-@backward(
-    "The slope of tanh was left out: the derivative was handed on as it is.",
-    "Multiply by 1 − the square of what tanh gave: {formula}.",
-)
-def tanh_slope_missing(node: ThroughTanh) -> Nodes:
-    yield node.left
-
-
-@backward(
-    "The slope of tanh was taken as 1 − y, without the square.",
-    "It is 1 − y², with y what tanh gave.",
-)
-def tanh_slope_not_squared(node: OneMinusSquare) -> Nodes:
-    yield OneMinus(node.operand)
+difference_turned_round = instead(Subtract, turned, backward=True)
+tanh_slope_missing = passed_over(ThroughTanh, backward=True)
+tanh_slope_not_squared = instead(OneMinusSquare, OneMinus, backward=True)
 
 
 @backward(

@@ -5,7 +5,7 @@ Each may be made in one step, in steps of one time, or in all steps like it.
 
 from __future__ import annotations
 
-from attncli.checking.mistakes.mistake import Changes, Mistake, Nodes, made_of, mistake
+from attncli.checking.mistakes.mistake import Blanks, Changes, Mistake, Nodes, made_of, mistake
 from attncli.checking.mistakes.mutations import exchanged, left_out, with_part
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.tape.backward_operations import Hadamard, OneMinus
@@ -24,13 +24,15 @@ def in_steps(stems: tuple[str, ...], one: Mistake) -> Mistake:
         if trace.problem.kind != "encoder_decoder":
             return
         made: dict[str, Expression] = {}
+        words: Blanks = {}
         for like in (like for like in trace if like.stem in stems):
-            for change, _ in one.changes(like, trace):
+            for change, said in one.changes(like, trace):
                 made |= change
+                words = said if like is step else words
         at_once = [name for name in made if trace[name].suffix == step.suffix]
         for scope in ([step.name], at_once, [*made]) if step.name in made else ():
             if scope[0] == step.name:
-                yield {name: made[name] for name in scope}, {}
+                yield {name: made[name] for name in scope}, words
 
     return mistake(one.sentence, one.advice, steps=stems)(changes)
 
@@ -41,18 +43,8 @@ forget_gate_left_out = in_steps(
     CELL, left_out("f", "The forget gate was left out, so that all of the cell stayed.")
 )
 input_gate_left_out = in_steps(CELL, left_out("i", "The input gate was left out."))
-gates_of_cell_exchanged = in_steps(
-    CELL, exchanged("f", "i", "The forget gate and the input gate were exchanged.")
-)
-update_gate_reversed = in_steps(
-    STATES,
-    exchanged(
-        OneMinus,
-        "z",
-        "z and 1 − z were exchanged.",
-        advice="Calculate {formula}: where z is 1, the state stays.",
-    ),
-)
+gates_of_cell_exchanged = in_steps(CELL, exchanged("f", "i"))
+update_gate_reversed = in_steps(STATES, exchanged(OneMinus, "z"))
 reset_gate_left_out = in_steps(("n",), left_out("r", "The reset gate was left out."))
 
 
@@ -66,9 +58,7 @@ def _reset_elsewhere(node: Operation) -> Nodes:
 
 
 reset_on_other_side = in_steps(("n",), _reset_elsewhere)
-weights_of_gate_exchanged = in_steps(
-    GATES, exchanged("W", "U", "W was multiplied by the state before, and U by the input.")
-)
+weights_of_gate_exchanged = in_steps(GATES, exchanged("W", "U"))
 context_left_out = in_steps(GATES, left_out(with_part("C"), "What the decoder found was left out."))
 
 

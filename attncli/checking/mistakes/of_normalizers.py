@@ -17,6 +17,7 @@ from attncli.checking.mistakes.mistake import (
     rising,
     wrong,
 )
+from attncli.checking.mistakes.mutations import passed_over
 from attncli.checking.mistakes.of_masks import with_mask
 from attncli.checking.mistakes.of_scores import sigmoid
 from attncli.checking.mistakes.of_weights import DIVIDE_BY_SUM, tempered
@@ -96,9 +97,7 @@ BUILT: dict[str, tuple[Callable[[Any, Normalize], Expression], str]] = {
 """The weights of each normaliser, and what a sentence calls them."""
 
 
-@mistake("The sink was left out of the sum.", "Calculate {formula}: e^sink joins the sum.")
-def sink_missing(node: WithSink) -> Nodes:
-    yield node.left
+sink_missing = passed_over(WithSink, "The sink was left out of the sum.")
 
 
 @mistake("The sigmoid 1 / (1 + e^−s) of each score was taken.", DIVIDE_BY_SUM)

@@ -16,11 +16,17 @@ from attncli.checking.mistakes.mistake import (
     made_by,
     made_of,
     mistake,
-    negative,
     rising,
     wrong,
 )
-from attncli.checking.mistakes.mutations import other_factor
+from attncli.checking.mistakes.mutations import (
+    instead,
+    inverted,
+    left_out,
+    other_factor,
+    passed_over,
+    turned,
+)
 from attncli.core.attention.scores import (
     ConcatenatePairs,
     Cosine,
@@ -34,6 +40,7 @@ from attncli.core.formulas.text import text
 from attncli.core.formulas.tree import Root, named
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
+from attncli.core.tape.backward_operations import Hadamard, Subtract
 from attncli.core.tape.evaluation import everywhere, rewritten, sources, transform
 from attncli.core.tape.operations import Add, Concatenate, MatMul, Scale, SoftCap, Tanh, Transposed
 from attncli.core.tape.step import Expression, Operation, ShapeError, Step
@@ -47,9 +54,7 @@ def divides_by_root(scale: Scale) -> bool:
     return scale.times == 1 and scale.symbol is not None and text(scale.symbol) == text(ROOT)
 
 
-@mistake("The scores were not scaled.")
-def not_scaled(node: Scale) -> Nodes:
-    yield node.operand
+not_scaled = passed_over(Scale, "The scores were not scaled.")
 
 
 @mistake(OTHER_DIVISOR, "Divide by the root of d_k, not by d_k itself.")
@@ -96,9 +101,7 @@ def scaled_twice(node: Scale) -> Nodes:
         yield replace(node, operand=node)
 
 
-@mistake("The scale was inverted: multiplied instead of divided, or the reverse.")
-def scale_inverted(node: Scale) -> Nodes:
-    yield replace(node, times=node.over, over=node.times)
+scale_inverted = instead(Scale, inverted)
 
 
 @mistake("The scores were divided by √d_k, {when}.", "Leave the scores as they are in this step.")
@@ -163,12 +166,7 @@ def weights_matrix_transposed(node: Transposed | MatMul) -> Nodes:
         yield replace(node, right=Transposed(node.right))
 
 
-@mistake(
-    "The factors of the product have changed places.",
-    "Keep the order of {formula}: A B is not B A.",
-)
-def factors_exchanged(node: MatMul) -> Nodes:
-    yield replace(node, left=node.right, right=node.left)
+factors_exchanged = instead(MatMul, turned)
 
 
 @mistake(
@@ -253,22 +251,13 @@ def wrong_source(step: Step, trace: Trace) -> Changes:
             yield {step.name: other}, {"used": used, "right": right}
 
 
-@mistake("The {bias} was not added.")
-def bias_missing(node: Add) -> Nodes:
-    if is_bias(node.right):
-        yield node.left
+def _adds_a_bias(node: Expression) -> bool:
+    return isinstance(node, Add) and is_bias(node.right)
 
 
-@mistake("The {bias} was subtracted.", "Add it: {formula}.")
-def bias_subtracted(node: Add) -> Nodes:
-    if is_bias(node.right):
-        yield replace(node, right=negative(node.right))
-
-
-@mistake("The {bias} was multiplied, not added.", "Add the {bias}.")
-def bias_multiplied(node: Add) -> Nodes:
-    if is_bias(node.right):
-        yield wrong(np.multiply, node.left, node.right)
+bias_missing = left_out(is_bias, "{operand} was not added.", within=_adds_a_bias)
+bias_subtracted = instead(_adds_a_bias, Subtract, "{other} was subtracted, not added.")
+bias_multiplied = instead(_adds_a_bias, Hadamard, "{other} was multiplied, not added.")
 
 
 @mistake("The bias is transposed.", "Look up for each query the bias of each key.")
@@ -277,9 +266,7 @@ def bias_transposed(node: Add) -> Nodes:
         yield replace(node, right=Transposed(node.right))
 
 
-@mistake("The tanh was left out.", "Take the tanh of every number: {formula}.")
-def tanh_missing(node: Tanh | SoftCap) -> Nodes:
-    yield node.operand
+tanh_missing = passed_over(Tanh | SoftCap, "The tanh was left out.")
 
 
 @mistake("The sigmoid 1 / (1 + e^−x) was taken, not the tanh.", "Take the tanh of every number.")

@@ -2,46 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import (
-    Changes,
-    Nodes,
-    is_named,
-    made_by,
-    made_of,
-    mistake,
-    wrong,
-)
+from attncli.checking.mistakes.mistake import Changes, Nodes, made_by, made_of, mistake, put, wrong
+from attncli.checking.mistakes.mutations import left_out, passed_over
 from attncli.core.attention.online import Averaged, Finite, Rescaled, RunningMax
 from attncli.core.attention.softmax import Exp, ShiftedExp, Sum
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
-from attncli.core.tape.backward_operations import Hadamard, Subtract
+from attncli.core.tape.backward_operations import Subtract
 from attncli.core.tape.evaluation import walk
 from attncli.core.tape.operations import Add, Divide, MatMul, Scale, added
 from attncli.core.tape.step import Expression, Step
 
-
-def _in_tile(step: Step, stem: str, other: Callable[[Rescaled], Expression]) -> Changes:
-    if step.stem == stem and step.suffix:
-        total = made_of(step)
-        if isinstance(total, Add) and isinstance(total.left, Rescaled):
-            total = replace(total, left=other(total.left))
-        yield {step.name: total}, {}
-
-
-@mistake("The sum so far was not rescaled.")
-def tile_sum_not_rescaled(step: Step, trace: Trace) -> Changes:
-    return _in_tile(step, "l", lambda part: part.left)
-
-
-@mistake("The output so far was not rescaled.")
-def tile_output_not_rescaled(step: Step, trace: Trace) -> Changes:
-    return _in_tile(step, "O", lambda part: part.left)
+tile_sum_not_rescaled = left_out("rescale", "The sum so far was not rescaled.", steps=("l",))
+tile_output_not_rescaled = left_out("rescale", "The output so far was not rescaled.", steps=("O",))
 
 
 @mistake("Nothing was rescaled for the new maximum.")
@@ -64,8 +42,9 @@ def tile_rescaled_by_inverse(step: Step, trace: Trace) -> Changes:
     """In the factor, or only where it is used, as the paper of FlashAttention-2 prints it."""
     for factor in _powers(step, "rescale"):
         yield {step.name: wrong(_inverse, factor, ranges=_inverse_of_interval)}, {}
-    for stem in ("l", "O"):
-        yield from _in_tile(step, stem, lambda part: Divide(*part.operands))
+    for part in walk(made_of(step)):
+        if isinstance(part, Rescaled):
+            yield {step.name: put(made_of(step), part, Divide(*part.operands))}, {}
 
 
 def _inverse(x: Any) -> Any:
@@ -138,9 +117,7 @@ def tile_divided_by_last_sum(node: Averaged) -> Nodes:
         yield replace(node, divisor=total.right)
 
 
-@mistake("The output was not divided by the sum of all powers.")
-def tile_not_divided(node: Averaged) -> Nodes:
-    yield node.dividend
+tile_not_divided = passed_over(Averaged, "The output was not divided by the sum of all powers.")
 
 
 @mistake(
@@ -179,7 +156,6 @@ def tile_softmax_of_its_own(step: Step, trace: Trace) -> Changes:
         yield {step.name: Scale(added(results), over=float(len(results)))}, {}
 
 
-@mistake("The derivative was not rescaled.", backward=True)
-def tile_derivative_not_rescaled(node: Hadamard) -> Nodes:
-    if is_named(node.right, "rescale"):
-        yield node.left
+tile_derivative_not_rescaled = left_out(
+    "rescale", "The derivative was not rescaled.", backward=True
+)
