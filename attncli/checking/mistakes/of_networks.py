@@ -28,7 +28,7 @@ def in_steps(stems: tuple[str, ...], one: Mistake) -> Mistake:
         for like in (like for like in trace if like.stem in stems):
             for change, said in one.changes(like, trace):
                 made |= change
-                words = said if like is step else words
+                words = said if like.name == step.name else words
         at_once = [name for name in made if trace[name].suffix == step.suffix]
         for scope in ([step.name], at_once, [*made]) if step.name in made else ():
             if scope[0] == step.name:

@@ -74,7 +74,7 @@ class MistakeInStep(Record, eq=False):
 
     @property
     def _words(self) -> Blanks:
-        """The words; if it was made at each time, with `h_t` for the `h_1` of the first."""
+        """The words; if it was made at each time, with `h_t` for the `h_3` of the last."""
         of_all = self.place.name.removesuffix(self.place.suffix)
         if len(self.change) == 1 or not all(name.startswith(of_all) for name in self.change):
             return self.words
@@ -88,17 +88,17 @@ class MistakeInStep(Record, eq=False):
 def mistakes_in(
     trace: Trace, place: Step, rows: Mapping[str, Mistake] = MISTAKES
 ) -> dict[str, list[MistakeInStep]]:
-    """Return the mistakes in a step, and those in all steps like it, with the first of these."""
+    """Return the mistakes in a step, and those in all steps like it, with the last of these."""
     mistakes: dict[str, list[MistakeInStep]] = {}
     layer = trace.around(place)
     alike = [one for one in layer if one.suffix and one.stem == place.stem]
-    alike = alike if alike[1:] and alike[0] is place else []
+    alike = alike if alike[1:] and alike[-1] is place else []
     for mistake in rows.values():
         in_each = [_by_sentences(mistake, one, layer) for one in alike]
         told = {frozenset(change) for ways in in_each for change, _ in ways.values()}
-        ways = [key for key in (in_each[0] if in_each else ()) if all(key in w for w in in_each)]
+        ways = [key for key in (in_each[-1] if in_each else ()) if all(key in w for w in in_each)]
         in_all = (
-            (dict(chain(*(each[key][0].items() for each in in_each))), in_each[0][key][1])
+            (dict(chain(*(each[key][0].items() for each in in_each))), in_each[-1][key][1])
             for key in ways
         )
         # Unless a rule changes all these steps itself, with words of its own.
