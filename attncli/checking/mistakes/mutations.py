@@ -14,13 +14,13 @@ from typing import Any, TypeAlias, TypedDict, Unpack
 import numpy as np
 
 from attncli.checking.mistakes.mistake import Blanks, Changes, Mistake, made_of, mistake, put
-from attncli.core.attention.softmax import Sum
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
-from attncli.core.tape.backward_operations import Hadamard, Negative, Rearranged, Subtract, plural
-from attncli.core.tape.evaluation import array_of, everywhere, walk, with_operands
+from attncli.core.tape.backward_operations import Hadamard, Negative, Rearranged, Subtract
+from attncli.core.tape.evaluation import array_of, everywhere, sources, walk, with_operands
 from attncli.core.tape.operations import (
+    TOKEN_AXES,
     Add,
     Divide,
     MatMul,
@@ -191,7 +191,10 @@ def name_of(used: Step, step: Step) -> str:
 
 
 def known_before(step: Step, trace: Trace) -> list[Step]:
-    return [*trace.inputs.values(), *takewhile(lambda one: one.name != step.name, trace)]
+    """Return the inputs and steps before a step, also what its layer is made from."""
+    before = [*takewhile(lambda one: one.name != step.name, trace)]
+    read = [source for one in before for source in sources(one)]
+    return [*dict.fromkeys((*trace.inputs.values(), *read, *before))]
 
 
 def exchanged(
@@ -276,14 +279,18 @@ def _operands(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression
 
 
 def _like(right: Step, before: list[Step]) -> list[Step]:
-    """Return matrices of the shape of one, the nearest of each stem, at most `MAX_OTHERS`."""
+    """Return matrices that are like one, the nearest of each stem, at most `MAX_OTHERS`."""
     place = before.index(right) if right in before else len(before)
     others: dict[str, Step] = {}
     for _, used in sorted(enumerate(before), key=lambda one: abs(one[0] - place)):
-        is_like = used.array.shape == right.array.shape and used.backward == right.backward
-        if is_like and not np.array_equal(used.array, right.array):
+        if _sort_of(used) == _sort_of(right) and not np.array_equal(used.array, right.array):
             others.setdefault(used.stem, used)
     return [*others.values()][:MAX_OTHERS]
+
+
+def _sort_of(one: Step) -> tuple[Any, ...]:
+    """Return the shape of a matrix, and along which axes it has tokens."""
+    return one.array.shape, one.backward, [axis in TOKEN_AXES for axis in one.trailing]
 
 
 other_operand = declared("{used} was used in place of {right}.", _operands, backward=None)
@@ -332,22 +339,6 @@ def _transposes(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expressi
 
 factor_transposed = declared("{matrix} was {how}.", _transposes, backward=None)
 
-
-def _axes(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Blanks]]:
-    for node in parts(step):
-        if isinstance(node, Sum) and len(node.operand.trailing) == 2:
-            used = -3 - node.along  # the axes are −1 and −2
-            other = replace(node, along=used)
-            names = [plural(node.operand.trailing[axis]) for axis in (used, node.along)]
-            is_whole = node is step.operation
-            yield (
-                node,
-                Transposed(other) if is_whole else other,
-                {"used": names[0], "right": names[1]},
-            )
-
-
-other_axis = declared("The sum was taken over {used}, not over {right}.", _axes, backward=None)
 
 MUTATIONS = {
     id_: replace(row, id=id_) for id_, row in [*globals().items()] if isinstance(row, Mistake)

@@ -133,7 +133,8 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
         return replace(swapped, certain=False, also=(finding,)) if swapped else finding
     if not finding:
         slip = _first(wrong, OF_ONE_CELL if is_one else OF_SEVERAL)
-        is_open = not is_alone and not (slip and slip.certain)
+        has_cause = slip and slip.certain and slip.id != "constant_factor"
+        is_open = not is_alone and not has_cause
         finding = (by_a_mutation(wrong) if is_open else None) or slip
     finding = finding or by_mistakes_in_rows(wrong) or _where(wrong)
     is_local = finding is not None and (is_one or finding.place or wrong.is_only_line)
