@@ -35,6 +35,9 @@ from attncli.core.tape.step import Expression, Operation, Step, notation_of
 MAX_PARTS = 24
 """Maximum number of parts of a formula in which something is taken to be wrong: the first."""
 
+MAX_BEFORE = 150
+"""Maximum number of steps before one of which the matrices are known: the last. Chosen."""
+
 MAX_OTHERS = 6
 """Maximum number of matrices that are tried in the place of one, the nearest first. Chosen."""
 
@@ -47,6 +50,13 @@ Part: TypeAlias = str | type | UnionType | Callable[[Any], bool]
 
 Way: TypeAlias = Callable[[Step, Trace], Iterator[tuple[Expression, Expression, Blanks]]]
 """Yields parts of a step's formula, with what is put in the place of each, and words for that."""
+
+
+LEFT_OUT = "{operand} was left out."
+INSTEAD = "{used} was calculated, not {right}."
+PASSED_OVER = "{right} was not calculated: {used} was taken as it is."
+EXCHANGED = "{one} and {other} have changed places."
+MADE_WITH = "{step} was made with {used}, not with {right}."
 
 
 class Options(TypedDict, total=False):
@@ -114,10 +124,7 @@ def turned(node: Operation) -> Operation:
 
 
 def left_out(
-    part: Part,
-    sentence: str = "{operand} was left out.",
-    within: Part = Operation,
-    **options: Unpack[Options],
+    part: Part, sentence: str = LEFT_OUT, within: Part = Operation, **options: Unpack[Options]
 ) -> Mistake:
     """Return the mistake that one side of an operation on two matrices was left out."""
 
@@ -138,7 +145,7 @@ def left_out(
 def instead(
     part: Part,
     other: Callable[..., Expression],
-    sentence: str = "{used} was calculated, not {right}.",
+    sentence: str = INSTEAD,
     **options: Unpack[Options],
 ) -> Mistake:
     """Return the mistake that something else was calculated in the place of a part.
@@ -157,20 +164,12 @@ def instead(
     return declared(sentence, way, **options)
 
 
-def passed_over(
-    part: Part,
-    sentence: str = "{right} was not calculated: {used} was taken as it is.",
-    **options: Unpack[Options],
-) -> Mistake:
+def passed_over(part: Part, sentence: str = PASSED_OVER, **options: Unpack[Options]) -> Mistake:
     """Return the mistake that an operation was left out, and its first operand taken."""
     return instead(part, lambda node: node.operands[0], sentence, **options)
 
 
-def other_factor(
-    *groups: Part,
-    sentence: str = "{step} was made with {used}, not with {right}.",
-    **options: Unpack[Options],
-) -> Mistake:
+def other_factor(*groups: Part, sentence: str = MADE_WITH, **options: Unpack[Options]) -> Mistake:
     """Return the mistake that a factor of a product was another matrix of its group."""
 
     def way(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Blanks]]:
@@ -179,62 +178,69 @@ def other_factor(
         factors = [x for node in products for x in node.operands if isinstance(x, Step)]
         for group, right, used in product(groups, factors, known):
             if used is not right and is_part(right, group) and is_part(used, group):
-                words = {"used": name_of(used, step), "right": name_of(right, step)}
+                words = {"used": formula(used, step), "right": formula(right, step)}
                 yield whole, everywhere(whole, right, used), words
 
     return declared(sentence, way, **options)
 
 
-def name_of(used: Step, step: Step) -> str:
-    """Return what a step calls an operand: without its layer, if they are of the same."""
-    return used.plain if used.layer == step.layer else used.name
-
-
 def known_before(step: Step, trace: Trace) -> list[Step]:
     """Return the inputs and steps before a step, also what its layer is made from."""
-    before = [*takewhile(lambda one: one.name != step.name, trace)]
+    before = [*takewhile(lambda one: one.name != step.name, trace)][-MAX_BEFORE:]
     read = [source for one in before for source in sources(one)]
     return [*dict.fromkeys((*trace.inputs.values(), *read, *before))]
 
 
 def exchanged(
-    one: Part,
-    other: Part,
-    sentence: str = "{one} and {other} have changed places.",
-    **options: Unpack[Options],
+    one: Part, other: Part, sentence: str = EXCHANGED, **options: Unpack[Options]
 ) -> Mistake:
     """Return the mistake that two parts of one shape were exchanged."""
 
     def way(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Blanks]]:
         whole = made_of(step)
-        for pair in combinations(parts(step), 2):
-            first, second = pair
+        of_shape = {part: array_of(part).shape for part in parts(step)}
+        for first, second in combinations(of_shape, 2):
             is_pair = is_part(first, one) and is_part(second, other)
             is_pair |= is_part(first, other) and is_part(second, one)
-            if is_pair and _are_apart(whole, first, second):
+            if is_pair and of_shape[first] == of_shape[second] and _has(whole, first, second):
                 words = {"one": formula(first, step), "other": formula(second, step)}
                 yield whole, _replaced(whole, {first: second, second: first}), words
 
     return declared(sentence, way, **options)
 
 
-def _are_apart(whole: Expression, first: Expression, second: Expression) -> bool:
-    """Return True for two parts of one shape of which the second is not only within the first."""
-    if array_of(first).shape != array_of(second).shape:
-        return False
+def _has(whole: Expression, outer: Expression, part: Expression) -> bool:
+    """Return True if an expression has a part not only within another part, `outer`."""
     rest = [whole]
-    while rest:
+    while rest and rest[-1] is not part:
         node = rest.pop()
-        if node is second:
-            return True
-        rest += node.operands if isinstance(node, Operation) and node is not first else ()
-    return False
+        rest += node.operands if isinstance(node, Operation) and node is not outer else ()
+    return bool(rest)
 
 
 def _replaced(node: Expression, others: Mapping[Expression, Expression]) -> Expression:
     if node in others or isinstance(node, Step):
         return others.get(node, node)
     return with_operands(node, lambda part: _replaced(part, others))
+
+
+def in_steps(kind: str, stems: tuple[str, ...], one: Mistake) -> Mistake:
+    """Return a mistake in one step of some stems, in those of its time or stem, or in all."""
+
+    def changes(step: Step, trace: Trace) -> Changes:
+        made: dict[str, Expression] = {}
+        words: Blanks = {}
+        for like in (like for like in trace if like.stem in stems):
+            for change, said in one.changes(like, trace):
+                made |= change
+                words = said if like.name == step.name else words
+        at_once = tuple(name for name in made if trace[name].suffix == step.suffix)
+        alike = tuple(name for name in made if trace[name].stem == step.stem)
+        for scope in dict.fromkeys(((step.name,), at_once, alike, (*made,))):
+            if step.name in made and scope[0] == step.name:
+                yield {name: made[name] for name in scope}, words
+
+    return mistake(one.sentence, one.advice, steps=stems, kind=kind)(changes)
 
 
 # ---- every mutation
@@ -266,7 +272,7 @@ def _operations(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expressi
                 yield node, used, {"used": formula(used, step), "right": formula(node, step)}
 
 
-other_operation = declared("{used} was calculated, not {right}.", _operations, backward=None)
+other_operation = declared(INSTEAD, _operations, backward=None)
 
 
 def _operands(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Blanks]]:
@@ -274,7 +280,7 @@ def _operands(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression
     before = known_before(step, trace)
     for right in (node for node in parts(step) if isinstance(node, Step)):
         for used in _like(right, before):
-            words = {"used": name_of(used, step), "right": name_of(right, step)}
+            words = {"used": formula(used, step), "right": formula(right, step)}
             yield whole, everywhere(whole, right, used), words
 
 
@@ -296,30 +302,24 @@ def _sort_of(one: Step) -> tuple[Any, ...]:
 other_operand = declared("{used} was used in place of {right}.", _operands, backward=None)
 
 
+HOW = ("left out", "squared", "turned upside down")
+
+
 def _constants(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Blanks]]:
     for node in parts(step):
         if isinstance(node, Scale):
             number = node.times / node.over if node.times != 1 else node.over
             squared = replace(node, times=node.times * node.times, over=node.over * node.over)
-            others = {
-                "left out": node.operand,
-                "squared": squared,
-                "turned upside down": inverted(node),
-            }
-            for how, other in others.items():
-                yield node, other, {"number": text(node.symbol or constant(number)), "how": how}
+            shown = text(node.symbol or constant(number))
+            for how, other in zip(HOW, (node.operand, squared, inverted(node)), strict=True):
+                yield node, other, {"number": shown, "how": how}
             continue
         for name in node.float_fields if isinstance(node, Operation) else ():
             number = getattr(node, name)
             if number not in (0.0, 1.0, np.e):
-                values = {
-                    "left out": 1.0,
-                    "squared": number * number,
-                    "turned upside down": 1 / number,
-                }
-                for how, value in values.items():
-                    words = {"number": text(constant(number)), "how": how}
-                    yield node, replace(node, **{name: value}), words
+                shown, ways = text(constant(number)), (1.0, number * number, 1 / number)
+                for how, value in zip(HOW, ways, strict=True):
+                    yield node, replace(node, **{name: value}), {"number": shown, "how": how}
 
 
 other_constant = declared("{number} was {how}.", _constants, backward=None)

@@ -5,47 +5,31 @@ Each may be made in one step, in steps of one time, or in all steps like it.
 
 from __future__ import annotations
 
-from attncli.checking.mistakes.mistake import Blanks, Changes, Mistake, Nodes, made_of, mistake
-from attncli.checking.mistakes.mutations import exchanged, left_out, with_part
+from functools import partial
+
+from attncli.checking.mistakes.mistake import Changes, Nodes, made_of, mistake
+from attncli.checking.mistakes.mutations import exchanged, in_steps, left_out, with_part
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.tape.backward_operations import Hadamard, OneMinus
 from attncli.core.tape.evaluation import transform, with_steps
 from attncli.core.tape.operations import MatVec, Scale
-from attncli.core.tape.step import Expression, Operation, Step
+from attncli.core.tape.step import Operation, Step
 
 STATES = ("h", "s")
 GATES = (*"fiogrzn", *STATES)
 
 
-def in_steps(stems: tuple[str, ...], one: Mistake) -> Mistake:
-    """Return a mistake in the steps of some stems, here or in many at once."""
-
-    def changes(step: Step, trace: Trace) -> Changes:
-        if trace.problem.kind != "encoder_decoder":
-            return
-        made: dict[str, Expression] = {}
-        words: Blanks = {}
-        for like in (like for like in trace if like.stem in stems):
-            for change, said in one.changes(like, trace):
-                made |= change
-                words = said if like.name == step.name else words
-        at_once = [name for name in made if trace[name].suffix == step.suffix]
-        for scope in ([step.name], at_once, [*made]) if step.name in made else ():
-            if scope[0] == step.name:
-                yield {name: made[name] for name in scope}, words
-
-    return mistake(one.sentence, one.advice, steps=stems)(changes)
-
+_in_steps = partial(in_steps, "encoder_decoder")
 
 CELL = ("c",)
 
-forget_gate_left_out = in_steps(
+forget_gate_left_out = _in_steps(
     CELL, left_out("f", "The forget gate was left out, so that all of the cell stayed.")
 )
-input_gate_left_out = in_steps(CELL, left_out("i", "The input gate was left out."))
-gates_of_cell_exchanged = in_steps(CELL, exchanged("f", "i"))
-update_gate_reversed = in_steps(STATES, exchanged(OneMinus, "z"))
-reset_gate_left_out = in_steps(("n",), left_out("r", "The reset gate was left out."))
+input_gate_left_out = _in_steps(CELL, left_out("i", "The input gate was left out."))
+gates_of_cell_exchanged = _in_steps(CELL, exchanged("f", "i"))
+update_gate_reversed = _in_steps(STATES, exchanged(OneMinus, "z"))
+reset_gate_left_out = _in_steps(("n",), left_out("r", "The reset gate was left out."))
 
 
 @mistake("The state was reset on the other side of its product with U_n.")
@@ -57,9 +41,11 @@ def _reset_elsewhere(node: Operation) -> Nodes:
             yield MatVec(u, Hadamard(r, state))
 
 
-reset_on_other_side = in_steps(("n",), _reset_elsewhere)
-weights_of_gate_exchanged = in_steps(GATES, exchanged("W", "U"))
-context_left_out = in_steps(GATES, left_out(with_part("C"), "What the decoder found was left out."))
+reset_on_other_side = _in_steps(("n",), _reset_elsewhere)
+weights_of_gate_exchanged = _in_steps(GATES, exchanged("W", "U"))
+context_left_out = _in_steps(
+    GATES, left_out(with_part("C"), "What the decoder found was left out.")
+)
 
 
 @mistake("The decoder was started with zeros.", "It starts where the encoder ended: {formula}.")
@@ -69,7 +55,7 @@ def _from_zeros(step: Step, trace: Trace) -> Changes:
         yield {step.name: Scale(last, times=0.0)}, {}
 
 
-decoder_from_zeros = in_steps(("s", "c"), _from_zeros)
+decoder_from_zeros = _in_steps(("s", "c"), _from_zeros)
 
 
 @mistake(
@@ -82,7 +68,7 @@ def _words_for_states(step: Step, trace: Trace) -> Changes:
         yield {step.name: other}, {}
 
 
-words_attended_to = in_steps(("hidden", "scores", "context"), _words_for_states)
+words_attended_to = _in_steps(("hidden", "scores", "context"), _words_for_states)
 
 
 @mistake("The query was the state before, not the new one.")
@@ -92,4 +78,4 @@ def _query_before(step: Step, trace: Trace) -> Changes:
         yield {step.name: transform(made_of(step), lambda x: before if x.stem == "s" else x)}, {}
 
 
-query_of_time_before = in_steps(("hidden", "scores"), _query_before)
+query_of_time_before = _in_steps(("hidden", "scores"), _query_before)
