@@ -157,7 +157,7 @@ def mistakes_before(
     """
 
     def find(place: Step) -> dict[str, list[MistakeInStep]]:
-        key = "mistakes", place, len(rows)
+        key = "mistakes", place, rows is MUTATIONS
         return judge.reference.kept(key, partial(mistakes_in, judge.trace, place, rows))
 
     is_choice = step.plain == "next"  # of one word among a few, which chance gives, too
