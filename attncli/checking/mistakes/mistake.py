@@ -78,8 +78,19 @@ Nodes: TypeAlias = Iterator[Expression]
 """The expressions that a mistake puts in the place of one node."""
 
 
-Blanks: TypeAlias = Mapping[str, str | tuple[str, str]]
-"""What fills the blanks of a mistake's sentence and advice: a text, or d_k and d_k = 3."""
+Words: TypeAlias = str | tuple[str, str]
+"""A text, or one without and one with numbers: d_k and d_k = 3."""
+
+Blanks: TypeAlias = Mapping[str, Words | Expression]
+"""What fills the blanks of a mistake's sentence and advice; of an expression, its formula."""
+
+
+def in_words(word: Words | Expression, step: Step) -> Words:
+    """Return what fills a blank in a sentence about a step."""
+    if isinstance(word, Step | Operation):
+        return text(step.without_layer(notation_of(word, step.columns)))
+    return word
+
 
 Changes: TypeAlias = Iterator[tuple[Change, Blanks]]
 """The changes that a mistake may make of a step, each with the words for its sentence."""

@@ -30,7 +30,7 @@ from attncli.core.tape.operations import (
     Transposed,
     constant,
 )
-from attncli.core.tape.step import Expression, Operation, Step, notation_of
+from attncli.core.tape.step import Expression, Operation, Step
 
 MAX_PARTS = 24
 """Maximum number of parts of a formula in which something is taken to be wrong: the first."""
@@ -99,10 +99,6 @@ def _sides(node: Expression) -> dict[str, Expression]:
     return dict(zip(("one", "other"), pair_of(node) or (), strict=False))
 
 
-def formula(expression: Expression, step: Step) -> str:
-    return text(step.without_layer(notation_of(expression, step.columns)))
-
-
 def declared(sentence: str, way: Way, **options: Unpack[Options]) -> Mistake:
     """Return the mistake of a mutation; its id is the name by which its module knows it."""
 
@@ -134,10 +130,10 @@ def left_out(
             if one is None or other is None:
                 continue
             if is_part(other, part):
-                yield node, one, {"operand": formula(other, step)}
+                yield node, one, {"operand": other}
             if is_part(one, part) and not isinstance(node, Divide):
                 kept = Negative(other) if isinstance(node, Subtract) else other
-                yield node, kept, {"operand": formula(one, step)}
+                yield node, kept, {"operand": one}
 
     return declared(sentence, way, **options)
 
@@ -158,8 +154,7 @@ def instead(
             is_kind = isinstance(other, type)
             used = other(*getattr(node, "operands", ())) if is_kind else other(node)
             blanks = {"used": used, "right": node, **_sides(node)}
-            words = {x: formula(y, step) for x, y in blanks.items() if f"{{{x}}}" in sentence}
-            yield node, used, words
+            yield node, used, blanks
 
     return declared(sentence, way, **options)
 
@@ -178,7 +173,7 @@ def other_factor(*groups: Part, sentence: str = MADE_WITH, **options: Unpack[Opt
         factors = [x for node in products for x in node.operands if isinstance(x, Step)]
         for group, right, used in product(groups, factors, known):
             if used is not right and is_part(right, group) and is_part(used, group):
-                words = {"used": formula(used, step), "right": formula(right, step)}
+                words = {"used": used, "right": right}
                 yield whole, everywhere(whole, right, used), words
 
     return declared(sentence, way, **options)
@@ -203,7 +198,7 @@ def exchanged(
             is_pair = is_part(first, one) and is_part(second, other)
             is_pair |= is_part(first, other) and is_part(second, one)
             if is_pair and of_shape[first] == of_shape[second] and _has(whole, first, second):
-                words = {"one": formula(first, step), "other": formula(second, step)}
+                words = {"one": first, "other": second}
                 yield whole, _replaced(whole, {first: second, second: first}), words
 
     return declared(sentence, way, **options)
@@ -269,7 +264,7 @@ def _operations(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expressi
         for kind in ELEMENTWISE if isinstance(node, ELEMENTWISE) else ():
             if pair and not isinstance(node, kind):
                 used = kind(*pair)
-                yield node, used, {"used": formula(used, step), "right": formula(node, step)}
+                yield node, used, {"used": used, "right": node}
 
 
 other_operation = declared(INSTEAD, _operations, backward=None)
@@ -280,7 +275,7 @@ def _operands(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression
     before = known_before(step, trace)
     for right in (node for node in parts(step) if isinstance(node, Step)):
         for used in _like(right, before):
-            words = {"used": formula(used, step), "right": formula(right, step)}
+            words = {"used": used, "right": right}
             yield whole, everywhere(whole, right, used), words
 
 
@@ -333,7 +328,7 @@ def _transposes(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expressi
                 is_transposed = matrix is not factor
                 other = matrix if is_transposed else Transposed(matrix)
                 how = "not transposed" if is_transposed else "transposed, and should not be"
-                words = {"matrix": formula(matrix, step), "how": how}
+                words: Blanks = {"matrix": matrix, "how": how}
                 yield node, put(node, factor, other), words
 
 

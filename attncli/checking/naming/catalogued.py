@@ -15,7 +15,7 @@ from attncli.checking.judging.agreement import CUT_OFF, MAX_COINCIDENCE, agrees
 from attncli.checking.judging.judge import Judge
 from attncli.checking.judging.judged_steps import CORRECT, Finding
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.checking.mistakes.mistake import Blanks, Mistake
+from attncli.checking.mistakes.mistake import Blanks, Mistake, Words, in_words
 from attncli.checking.mistakes.mutations import MUTATIONS
 from attncli.checking.naming.hypotheses import Hypothesis, WrongStep
 from attncli.core.arithmetic.elements import Array
@@ -73,16 +73,17 @@ class MistakeInStep(Record, eq=False):
         return Finding(self.mistake.id, what, advice, place, hint=other, change=self.change)
 
     @property
-    def _words(self) -> Blanks:
+    def _words(self) -> dict[str, Words]:
         """The words; if it was made at each time, with `h_t` for the `h_3` of the last."""
+        said = self.mistake.sentence + self.mistake.advice
+        blanks = [blank for blank in self.words if f"{{{blank}}}" in said]
+        words = {blank: in_words(self.words[blank], self.place) for blank in blanks}
         of_all = self.place.name.removesuffix(self.place.suffix)
         if len(self.change) == 1 or not all(name.startswith(of_all) for name in self.change):
-            return self.words
+            return words
         relative = partial(_relative, self.place.suffix.removeprefix("_"))
-        return {
-            blank: NUMBERED.sub(relative, word) if isinstance(word, str) else word
-            for blank, word in self.words.items()
-        }
+        texts = ((blank, word) for blank, word in words.items() if isinstance(word, str))
+        return words | {blank: NUMBERED.sub(relative, word) for blank, word in texts}
 
 
 def mistakes_in(
@@ -115,7 +116,8 @@ def _by_sentences(
     """Return the changes of a step by their sentences, with times counted from that of the step."""
     time, ways = step.suffix.removeprefix("_"), dict[tuple[str, int], tuple[Change, Blanks]]()
     for change, words in mistake.changes(step, layer):
-        said = [words[blank] for blank in words if f"{{{blank}}}" in mistake.sentence]
+        blanks = [blank for blank in words if f"{{{blank}}}" in mistake.sentence]
+        said = [in_words(words[blank], step) for blank in blanks]
         text = NUMBERED.sub(partial(_relative, time), str(said))
         count = sum(key == text for key, _ in ways)
         ways[text, count] = change, words
