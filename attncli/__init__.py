@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from attncli.classroom.submissions import load_answers as load_answers
     from attncli.classroom.variants import Variant as Variant
     from attncli.classroom.variants import vary as vary
+    from attncli.core.calculation.compute import compute as compute
+    from attncli.core.calculation.counts import Work as Work
+    from attncli.core.calculation.counts import count as count
+    from attncli.core.calculation.trace import Trace as Trace
     from attncli.core.errors import Fault as Fault
     from attncli.core.errors import InputError as InputError
     from attncli.core.errors import Place as Place
@@ -46,11 +50,7 @@ if TYPE_CHECKING:
     from attncli.core.explaining.explain import Source as Source
     from attncli.core.explaining.explain import explain as explain
     from attncli.core.explaining.explain import explain_all as explain_all
-    from attncli.core.mechanisms.compute import compute as compute
-    from attncli.core.mechanisms.counts import Work as Work
-    from attncli.core.mechanisms.counts import count as count
-    from attncli.core.mechanisms.trace import Trace as Trace
-    from attncli.core.problem.json_schema import ProblemKeys as ProblemKeys
+    from attncli.core.problem.fields import ProblemKeys as ProblemKeys
     from attncli.core.problem.json_schema import schema as schema
     from attncli.core.problem.problem import Problem as Problem
     from attncli.core.tape.step import Step as Step
@@ -78,11 +78,12 @@ _HOMES = {
     "classroom.name_index": ("read_roster",),
     "classroom.submissions": ("load_answers",),
     "reading.torch_modules": ("from_torch",),
-    "core.mechanisms.compute": ("compute",),
-    "core.mechanisms.counts": ("Work", "count"),
-    "core.mechanisms.trace": ("Trace",),
+    "core.calculation.compute": ("compute",),
+    "core.calculation.counts": ("Work", "count"),
+    "core.calculation.trace": ("Trace",),
     "core.problem.problem": ("Problem",),
-    "core.problem.json_schema": ("ProblemKeys", "schema"),
+    "core.problem.fields": ("ProblemKeys",),
+    "core.problem.json_schema": ("schema",),
     "printing.formats": ("render",),
     "printing.worksheet": ("worksheet",),
     "core.tape.step": ("Step",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from attncli.checking.mistakes.catalogue import CONVENTIONS, MISTAKES
-from attncli.checking.mistakes.mutations import MUTATIONS
+from attncli.core.calculation.mutations import MUTATIONS
 
 PAGE = Path(__file__).with_suffix(".md")
 

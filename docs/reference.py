@@ -11,8 +11,7 @@ from unittest import mock
 import attncli
 from attncli.cli.listings import EXIT_STATUSES, VARIABLES
 from attncli.cli.main import SUMMARIES, run
-from attncli.core.problem.keys import KEYS
-from attncli.core.problem.kinds import KINDS
+from attncli.core.problem.keys import KEYS, KINDS
 from attncli.core.tape.cell_names import ALIASES
 from attncli.printing.formats import FORMATS, FormatKind, formats_of
 
@@ -65,14 +64,14 @@ def keys() -> Iterator[str]:
     yield "## Keys of a problem file"
     rows = []
     for name, key in KEYS.items():
-        shapes = {kind: row.all_shapes.get(name) for kind, row in KINDS.items() if name in row.keys}
+        shapes = {kind: row.shapes.get(name) for kind, row in KINDS.items() if name in row.keys}
         shape = next((f"({', '.join(shape)})" for shape in shapes.values() if shape), "")
         kinds = "every kind" if len(shapes) == len(KINDS) else ", ".join(shapes)
         default = key.default if isinstance(key.default, str | int) and key.default != "" else ""
         rows.append(
             (
                 f"`{name}`",
-                key.meaning,
+                key.about,
                 shape.replace("halves*", "").replace("*1", "").replace("*", "·"),
                 kinds,
                 str(default),

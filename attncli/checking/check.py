@@ -31,9 +31,9 @@ from attncli.checking.judging.operands import Reference
 from attncli.checking.judging.readings import Way, judged_as_read, likeliest_way
 from attncli.checking.naming.diagnosis import carried_forward
 from attncli.core.arithmetic.elements import Array
+from attncli.core.calculation.compute import compute
+from attncli.core.calculation.trace import Trace, equal_steps, with_named_steps
 from attncli.core.errors import InputError, located
-from attncli.core.mechanisms.compute import compute
-from attncli.core.mechanisms.trace import Trace, equal_steps, with_named_steps
 from attncli.core.problem.marking import Marking, as_points
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace

@@ -23,7 +23,7 @@ from attncli.checking.mistakes.catalogue import CONVENTIONS, by_conventions
 from attncli.checking.naming.catalogued import is_like, mistakes_before
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.weights import ADJUSTED
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.calculation.trace import Trace
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace

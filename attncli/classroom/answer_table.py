@@ -24,7 +24,7 @@ from attncli.checking.judging.trial import Reading, Trial
 from attncli.checking.naming.catalogued import in_order, is_possible, mistakes_in
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, interval
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.calculation.trace import Trace
 from attncli.core.records import Record
 from attncli.core.tape.evaluation import Replay, Values, broadcast_to_step
 from attncli.core.tape.step import Step

@@ -13,9 +13,9 @@ import numpy as np
 from attncli.checking.judging.agreement import largest
 from attncli.classroom.new_problem import draw, in_lists, with_new_row
 from attncli.core.arithmetic.elements import Array
+from attncli.core.calculation.compute import compute
+from attncli.core.calculation.trace import Trace
 from attncli.core.errors import InputError, fail, located
-from attncli.core.mechanisms.compute import compute
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.written import to_number
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.marking import Marking

@@ -20,15 +20,15 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.scores import SCORES
 from attncli.core.attention.softmax import ALONG_KEYS
+from attncli.core.calculation.compute import compute
+from attncli.core.calculation.trace import Trace
+from attncli.core.declare import Mechanism, Shapes, letters
 from attncli.core.errors import Fault, InputError, collected, fail, refuse
-from attncli.core.mechanisms.compute import compute
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.forms import choice
 from attncli.core.numbers.written import to_count
-from attncli.core.problem.keys import KEYS
-from attncli.core.problem.kinds import KINDS, Kind, Shapes
+from attncli.core.problem.keys import KEYS, KINDS, OPTIONS, cutting
 from attncli.core.problem.problem import Problem
-from attncli.core.problem.shapes import Sizes, gate_shapes, is_transposed, shapes_of
+from attncli.core.problem.shapes import Sizes, form_of, is_transposed, shapes_of
 
 TOKENS = ("I", "love", "AI")
 MEMORY_TOKENS = ("m1", "m2")
@@ -36,16 +36,13 @@ MEMORY_TOKENS = ("m1", "m2")
 WIDE, NARROW = 4, 2
 """Widths of X and of all others, which differ from the number of tokens, so that sizes show."""
 
-GATES = {"heads": "heads", "features": "heads*d_v"}
-"""The columns of a new problem's gate, by the word for it."""
-
 PROJECTED = ("Q", "K", "V")
 
-RATES = ("alpha", "beta")
-"""Matrices of the numbers 1/2 and 1."""
+BY_WORD = [key for key, row in KEYS.items() if row.drawn]
+"""Keys of matrices that are drawn for a word."""
 
-INPUTS = ("X", "memory", "u", "h_0", "V")
-"""Matrices of the numbers 0, 1 and 2; all others have 0 and 1."""
+HIDING = [one.name for one in OPTIONS if one.hides_weights]
+"""Keys with which a calculation shows no weights, whose flaws could be seen."""
 
 REDRAWS = 200
 DRAWS_PER_FLAW = 20
@@ -79,10 +76,29 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     >>> start({"tokens": "I love AI"}, {"d_k": 3}).W_k.shape
     (4, 3)
     """
+    values, asked = _read(options, widths)
+    kind = KINDS[values["kind"]]
+    shapes = _shapes_to_draw(kind, options, values)
+    sizes = _sizes(kind, values, shapes, asked)
+    drawn = {key: tuple(sizes.size(letter) or 1 for letter in shapes[key]) for key in shapes}
+    written_as = values["tokens_as"], values["weights_as"]
+    drawn = {k: s[::-1] if is_transposed(k, *written_as) else s for k, s in drawn.items()}
+    count = sum(map(prod, drawn.values())) + values["heads"] * sizes["n"] * sizes["m"]
+    if count > MAX_NEW_NUMBERS:
+        message = f"this problem has {count:,} numbers, its scores among them"
+        hint = "ask for fewer tokens or heads, or for narrower matrices"
+        raise fail(f"{message}; a new one has at most {MAX_NEW_NUMBERS:,}", hint=hint)
+    return _without_flaws(_written(kind, options, values, sizes), drawn)
+
+
+def _read(
+    options: Mapping[str, Any], widths: Mapping[str, object]
+) -> tuple[dict[str, Any], dict[str, int]]:
+    """Return the values of all keys that are no matrices, and the wanted widths."""
     values: dict[str, Any] = {key: row.default for key, row in KEYS.items()}
     values |= {"tokens": TOKENS, "memory_tokens": MEMORY_TOKENS}
     faults = list[Fault]()
-    for key in [key for key in options if key not in ("score", "mask", "gate")]:
+    for key in [key for key in options if key not in ("score", "mask", *BY_WORD)]:
         with collected(faults):
             values[key] = KEYS[key].form.read(options[key], (key,))
             if isinstance(values[key], np.ndarray):
@@ -98,51 +114,63 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     kind = KINDS[values["kind"]]
     values |= kind.variant_of(values)
     values["kv_heads"] = values["kv_heads"] or values["heads"]
-    score = values["score"] = _with_defaults(options.get("score", kind.score), kind)
+    values["score"] = _with_defaults(options.get("score", kind.score), kind)
+    return values, asked
 
-    shapes = shapes_of(kind, values)
+
+def _shapes_to_draw(
+    kind: Mechanism, options: Mapping[str, Any], values: Mapping[str, Any]
+) -> Shapes:
+    """Return the shapes of the matrices of a new problem, in letters."""
+    shapes, score = shapes_of(kind, values), values["score"]
     wanted = [*kind.needs, *kind.start, *(["W_o"] if values["heads"] > 1 else [])]
-    keys = [key for key in shapes if key in wanted]
-    required = [p.name for p in SCORES[score["name"]].parameters if p.required]
-    keys += [f"score.{name}" for name in required if name not in score]
-    of_gate = _of_gate(options, values["kind"])
-    shapes |= of_gate
-    keys += of_gate
-    sizes = _sizes(kind, values, {key: shapes[key] for key in keys}, asked)
-    written_as = values["tokens_as"], values["weights_as"]
-    drawn = {key: tuple(sizes.size(letter) or 1 for letter in shapes[key]) for key in keys}
-    drawn = {k: s[::-1] if is_transposed(k, *written_as) else s for k, s in drawn.items()}
-    count = sum(map(prod, drawn.values())) + values["heads"] * sizes["n"] * sizes["m"]
-    if count > MAX_NEW_NUMBERS:
-        message = f"this problem has {count:,} numbers, its scores among them"
-        hint = "ask for fewer tokens or heads, or for narrower matrices"
-        raise fail(f"{message}; a new one has at most {MAX_NEW_NUMBERS:,}", hint=hint)
+    required = (p.name for p in SCORES[score["name"]].parameters if p.required)
+    wanted += [f"score.{name}" for name in required if name not in score]
+    drawn = {k: s for k, s in shapes.items() if k in wanted or _is_matrix_in(wanted, k, shapes)}
+    return drawn | _shapes_by_word(kind, options)
 
+
+def _written(
+    kind: Mechanism, options: Mapping[str, Any], values: Mapping[str, Any], sizes: Sizes
+) -> dict[str, Any]:
+    """Return the keys of a new problem that are no drawn matrices, as in a file."""
     notes = f"{kind.meaning} where the mask allows it" if options.get("mask") else kind.meaning
     keyed = {"title": " ".join(values["tokens"]), "notes": notes, **options}
     keyed |= {"kind": values["kind"], "tokens": list(values["tokens"])}
-    keyed |= {"score": score} if "score" in kind.keys else {}
-    if "memory" in keys:
+    keyed |= {"score": values["score"]} if "score" in kind.keys else {}
+    if "memory" in (*kind.needs, *kind.start):
         keyed["memory_tokens"] = list(values["memory_tokens"])
-    keyed |= {"gate": {}} if of_gate else {}  # in place of the word for it
+    keyed |= {key: {} for key in BY_WORD if key in options}  # in place of the word for it
+    for key in (key for key in kind.needs if KEYS[key].suggests):
+        keyed.setdefault(key, KEYS[key].suggests[0])
     mask = keyed.get("mask")
     row = MASKS.get(mask) if isinstance(mask, str) else None
     if row is not None and row.start is not None:
         keyed["mask"] = {mask: row.start(sizes["n"], sizes["m"])}
     if mask == "causal" and sizes["n"] != sizes["m"]:
         keyed["mask"] = {"causal": True, "align": "top-left"}
-    return _without_flaws(keyed, drawn)
+    return keyed
 
 
-def _of_gate(options: Mapping[str, Any], kind: str) -> Shapes:
-    if "gate" not in options:
-        return {}
-    if "gate" not in KINDS[kind].keys:
-        raise fail(f"gate has no use in kind {kind}", "gate", hint="leave it out")
-    return gate_shapes(GATES[choice(GATES).read(options["gate"], ("gate",))])
+def _is_matrix_in(wanted: Container[str], key: str, shapes: Shapes) -> bool:
+    """Return whether a part such as `encoder.W` is a matrix of a key that is wanted."""
+    head, _, part = key.partition(".")
+    return bool(part) and head in wanted and len(shapes[key]) > 1
 
 
-def _with_defaults(score: object, kind: Kind) -> dict[str, Any]:
+def _shapes_by_word(kind: Mechanism, options: Mapping[str, Any]) -> Shapes:
+    """Return the shapes of the matrices that are drawn for a word, such as `gate: heads`."""
+    shapes = Shapes()
+    for key in filter(options.__contains__, BY_WORD):
+        if key not in kind.keys:
+            raise fail(f"{key} has no use in kind {kind.name}", key, hint="leave it out")
+        drawn = KEYS[key].drawn
+        parts = drawn[choice(drawn).read(options[key], (key,))]
+        shapes |= {f"{key}.{part}": letters(shape) for part, shape in parts.items()}
+    return shapes
+
+
+def _with_defaults(score: object, kind: Mechanism) -> dict[str, Any]:
     if "score" not in kind.keys:
         return {"name": kind.score}
     raw = {"name": kind.score} | score if isinstance(score, dict) else {"name": score}
@@ -152,7 +180,7 @@ def _with_defaults(score: object, kind: Kind) -> dict[str, Any]:
 
 
 def _sizes(
-    kind: Kind, values: Mapping[str, Any], shapes: Shapes, widths: Mapping[str, int]
+    kind: Mechanism, values: Mapping[str, Any], shapes: Shapes, widths: Mapping[str, int]
 ) -> Sizes:
     """Return the letters of a new problem's matrices and of its scores, bound to sizes.
 
@@ -186,9 +214,7 @@ def _sizes(
     if narrow < 1:
         raise fail(f"d_k is {leader('d_k')}, of which each is 1 or more", name, hint="make it 4")
 
-    sizes = Sizes(
-        values["heads"], values["kv_heads"], False, halves=1 + bool(values["differential"])
-    )
+    sizes = Sizes(values["heads"], values["kv_heads"], False, cut_by=cutting(values))
     sizes.bind("heads", values["heads"], "", "")
     letters = re.findall(r"[A-Za-z]\w*", " ".join(map(" ".join, shapes.values())))
     _refuse_unused(asked, {*map(leader, ["n", "m", *letters])}, leader, values["kind"])
@@ -207,7 +233,7 @@ def _refuse_unused(
             raise fail(f"{name} has no use in kind {kind}", name, hint="leave it out")
 
 
-def _leaders(kind: Kind, score: str, keys: Container[str]) -> Callable[[str], str]:
+def _leaders(kind: Mechanism, score: str, keys: Container[str]) -> Callable[[str], str]:
     """Return a function that maps letters which must be equal to one of them."""
     leaders: dict[str, str] = {}
 
@@ -253,11 +279,11 @@ def _without_flaws(options: Mapping[str, Any], drawn: Mapping[str, tuple[int, ..
 
 def _matrix(random: Random, key: str, shape: tuple[int, ...], sparse: bool = True) -> Array:
     """Return small whole numbers; a sparse matrix is mostly zeros."""
-    if key in RATES:
-        return draw(random, shape, (0.5, 1.0), zeros=0)
-    is_dense = not sparse or key in PROJECTED
-    zeros = 0.4 * random.random() + (0 if is_dense else 0.5)
-    return draw(random, shape, (1.0, 2.0) if key in INPUTS else (1.0,), zeros)
+    row = KEYS[key.partition(".")[0]]
+    if row.zeros is None:
+        return draw(random, shape, row.numbers, zeros=0)
+    zeros = 0.4 * random.random() + (row.zeros if sparse else 0)
+    return draw(random, shape, row.numbers, zeros)
 
 
 def _tried(options: Mapping[str, Any], matrices: Mapping[str, Array]) -> tuple[Problem, float]:
@@ -268,7 +294,7 @@ def _tried(options: Mapping[str, Any], matrices: Mapping[str, Array]) -> tuple[P
         values[head] = {**values.get(head, {}), part: raw} if part else raw
     problem = Problem(**values)
     try:
-        trace = compute(Problem(**values | {"online": None}))  # tiles show no weights
+        trace = compute(Problem(**values | dict.fromkeys(HIDING)))
     except InputError:  # such as for the cosine of a row of zeros
         return problem, inf
     return problem, GRAVE * (saturated(trace) + alike(trace)) + small_flaws(trace)
@@ -340,12 +366,14 @@ def small_flaws(trace: Trace) -> int:
             tokens = np.moveaxis(problem.array(key), -2, 0)
             count += _repeated(tokens) + int((~tokens.any(axis=(1, 2, 3))).sum())
             count += _repeated(np.moveaxis(tokens, -1, 0)) if key in PROJECTED else 0
-        elif key in RATES:
+        elif KEYS[key.partition(".")[0]].zeros is None:
             count += int((problem.array(key) == 1).all())
-        elif key.startswith(("W_", "encoder.", "decoder.")):
+        elif "." in key and key.partition(".")[0] in KINDS[problem.kind].needs:
             array = problem.array(key)
-            is_of_network = not key.startswith("W_")
-            zeros = (~array.any(axis=-2)).sum() if is_of_network else GRAVE * (not array.any())
+            count += _repeated(np.moveaxis(array, -1, 0)) + int((~array.any(axis=-2)).sum())
+        elif getattr(form_of(key), "is_weight", False):
+            array = problem.array(key)
+            zeros = GRAVE * (not array.any())
             count += _repeated(np.moveaxis(array, -1, 0)) + int(zeros)
     made = (one.array for one in trace if one.plain.startswith(PROJECTED))
     return count + sum(int((~one.any(axis=-2)).sum()) for one in made)

@@ -14,8 +14,7 @@ from typing import BinaryIO, TypeAlias
 from attncli.checking.answers.answers import contents_of
 from attncli.classroom.assignment import ProblemSet
 from attncli.core.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
-from attncli.core.problem.keys import KEYS
-from attncli.core.problem.kinds import REPLACES
+from attncli.core.problem.keys import KEYS, REPLACES
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import may_mean_step
 from attncli.core.text.strings import visible

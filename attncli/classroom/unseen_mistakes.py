@@ -12,7 +12,7 @@ from attncli.checking.judging.agreement import agrees
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import Masked
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.calculation.trace import Trace
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
 from attncli.core.tape.evaluation import Change, Replay, broadcast_to_step

@@ -21,8 +21,8 @@ from attncli.checking.naming.catalogued import is_like
 from attncli.classroom.distractors import Distractor, Distractors, Key, Question, alike_pairs
 from attncli.classroom.drawing import Drawing, Matrices, Projections, numbers_of
 from attncli.classroom.new_problem import GRAVE, alike, saturated, small_flaws
+from attncli.core.calculation.trace import Trace
 from attncli.core.errors import InputError, fail
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.tape.evaluation import walk
 from attncli.core.tape.step import Step
 

@@ -22,10 +22,10 @@ from attncli.classroom.distractors import Question
 from attncli.classroom.drawing import Drawing, Projections, calculated, numbers_of, read_values
 from attncli.classroom.unseen_mistakes import without_effect
 from attncli.classroom.variant_search import Candidate, Search
+from attncli.core.calculation.trace import Trace, equal_steps
 from attncli.core.errors import fail, located
 from attncli.core.explaining.terms import Made, StepTerms, terms_in
 from attncli.core.jobs import Pool, in_order
-from attncli.core.mechanisms.trace import Trace, equal_steps
 from attncli.core.numbers.written import to_count
 from attncli.core.problem.problem import Problem
 from attncli.core.records import Record

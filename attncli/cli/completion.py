@@ -19,7 +19,7 @@ from attncli.cli.output import print_lines, write_bytes
 from attncli.core.errors import InputError
 
 if TYPE_CHECKING:
-    from attncli.core.mechanisms.trace import Trace
+    from attncli.core.calculation.trace import Trace
     from attncli.printing.formats import FormatKind
 
 Shell: TypeAlias = Literal["bash", "zsh", "fish"]
@@ -168,7 +168,7 @@ def values_of(parameter: str, last: str, context: Any) -> Candidates | None:
 
         key, sign, _ = last.partition("=")
         if not sign:
-            return {f"{name}=": row.meaning for name, row in KEYS.items()}
+            return {f"{name}=": row.about for name, row in KEYS.items()}
         return {f"{key}={word}": meaning for word, meaning in _of_keys(command, key).items()}
     return _of_keys(command, parameter.rstrip("_"))
 
@@ -194,7 +194,7 @@ def _of_keys(command: str, key: str) -> Candidates:
 
     if key == "matrix":
         rows = KEYS.items()
-        return {f"{name}=": row.meaning for name, row in rows if isinstance(row.form, ArrayForm)}
+        return {f"{name}=": row.about for name, row in rows if isinstance(row.form, ArrayForm)}
     if key not in KEYS:
         return {}
     if key == "mask" and command == "new":
@@ -205,7 +205,7 @@ def _of_keys(command: str, key: str) -> Candidates:
 
 def _traces(context: Any) -> Iterator["Trace"]:
     """Yield the calculations of the problems on the line, with the options on the line."""
-    from attncli.core.mechanisms.compute import compute
+    from attncli.core.calculation.compute import compute
     from attncli.core.problem.keys import KEYS
     from attncli.reading.load import Overrides, load_each
 

@@ -34,7 +34,7 @@ def count(
     no_pager: options.NoPager = False,
 ) -> None:
     options.prepare(inputs, out)
-    from attncli.core.mechanisms.counts import count as work_of
+    from attncli.core.calculation.counts import count as work_of
     from attncli.printing.counts import lines
     from attncli.printing.formats import Selection
     from attncli.reading.load import Overrides

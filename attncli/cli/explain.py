@@ -15,7 +15,7 @@ from attncli.core.errors import InputError
 from attncli.core.text.strings import visible
 
 if TYPE_CHECKING:
-    from attncli.core.mechanisms.trace import Trace
+    from attncli.core.calculation.trace import Trace
     from attncli.printing.layout import Line
 
 CELLS_HELP = """STEP[ROW, COLUMN] by labels or numbers from 1; STEP[ROW], STEP[:, COLUMN],

@@ -4,6 +4,7 @@ import json
 import tempfile
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from inspect import isfunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -69,13 +70,15 @@ def score_tables() -> Iterator["Line"]:
     from attncli.core.attention.norms_and_activations import ACTIVATIONS, LAYER_NORMS, NORMS
     from attncli.core.attention.positions import POSITIONS
     from attncli.core.attention.scores import SCORES
-    from attncli.core.problem.kinds import KINDS
+    from attncli.core.installed import import_named
+    from attncli.core.problem.keys import KINDS
     from attncli.printing.layout import wrapped
 
+    import_named()
     yield [("kind: the mechanism", "title")]
     width = max(map(len, KINDS))
     for name, kind in KINDS.items():
-        words = f"  {name:<{width}}  {kind.meaning}"
+        words = f"  {name:<{width}}  {kind.meaning}{_origin(kind)}"
         yield from wrapped([(words, "")], MAX_WIDTH, hanging=" " * (width + 4))
     yield []
     tables: list[tuple[str, Mapping[str, Any], str]] = [
@@ -89,7 +92,10 @@ def score_tables() -> Iterator["Line"]:
     ]
     for title, rows, about in tables:
         yield [(title, "title")]
-        cells = [(name, row.formula, getattr(row, about, "")) for name, row in rows.items()]
+        cells = [
+            (name, row.formula, getattr(row, about, "") + _origin(row))
+            for name, row in rows.items()
+        ]
         for line, row in zip(_columns(cells), rows.values(), strict=True):
             yield line
             if parameters := getattr(row, "parameters", ()):
@@ -100,6 +106,13 @@ def score_tables() -> Iterator["Line"]:
     yield [("            positions: [sinusoidal, {name: rope, pairs: halves}]", "faint")]
     yield [("            mask: {causal: true, align: bottom-right, window: [2, 0]}", "faint")]
     yield [("            normalize: {name: softmax, temperature: 2, base: 3, axis: keys}", "faint")]
+
+
+def _origin(row: Any) -> str:
+    """Return where a row comes from, if that is an installed package."""
+    functions = (value for value in vars(row).values() if isfunction(value))
+    package, *_ = next((one.__module__ for one in functions), type(row).__module__).split(".")
+    return "" if package == "attncli" else f" (of {package})"
 
 
 def _parameter(parameter: "Parameter") -> str:
@@ -186,7 +199,7 @@ def _page(root: Any) -> Iterator[str]:
     for name in SUMMARIES:
         yield from _of_command(build(name), root)
     yield from (".SH PROBLEM FILE", "A mapping in YAML, JSON, CSV, XLSX or NPZ, with these keys:")
-    yield from _rows((key, f"{row.meaning}.") for key, row in KEYS.items())
+    yield from _rows((key, f"{row.about}.") for key, row in KEYS.items())
     yield ".SH FORMATS"
     yield from _rows((n, f"{r.meaning} ({', '.join(r.suffixes)}).") for n, r in FORMATS.items())
     yield ".SH ENVIRONMENT"
@@ -240,7 +253,7 @@ def demo(
     opens: Annotated[bool, options.output("--open/--no-open", help=OPEN_HELP)] = True,
 ) -> None:
     options.prepare_numpy()
-    from attncli.core.mechanisms.compute import compute
+    from attncli.core.calculation.compute import compute
     from attncli.pages.html import traces
     from attncli.printing.formats import Selection
     from attncli.reading.files import sample_path

@@ -19,7 +19,7 @@ from attncli.core.text.strings import visible
 
 if TYPE_CHECKING:
     from attncli.classroom.variants import Variant
-    from attncli.core.mechanisms.trace import Trace
+    from attncli.core.calculation.trace import Trace
     from attncli.core.problem.problem import Problem
     from attncli.reading.load import Overrides
 

@@ -15,7 +15,7 @@ from attncli.core.errors import InputError, fail
 from attncli.core.text.strings import visible
 
 if TYPE_CHECKING:
-    from attncli.core.mechanisms.trace import Trace
+    from attncli.core.calculation.trace import Trace
     from attncli.core.problem.problem import Problem
     from attncli.core.tape.tape import TakeRows
     from attncli.reading.load import Overrides
@@ -96,8 +96,8 @@ class Run:
         calculated by itself, and `accept` each calculation; both may raise an InputError.
         `take_rows` may get the weights of a problem without others; see `compute`.
         """
-        from attncli.core.mechanisms.compute import compute as calculate
-        from attncli.core.mechanisms.together import compute_each
+        from attncli.core.calculation.compute import compute as calculate
+        from attncli.core.calculation.together import compute_each
 
         def of_one(problem: Problem) -> Trace:
             if foresee is not None:

@@ -20,7 +20,7 @@ from attncli.reading.portions import Portion, lists_of
 from attncli.reading.read import STDIN
 
 if TYPE_CHECKING:
-    from attncli.core.mechanisms.trace import Trace
+    from attncli.core.calculation.trace import Trace
     from attncli.printing.formats import Selection, Write
 
 

@@ -17,8 +17,8 @@ from attncli.core.errors import fail, located
 from attncli.core.records import EMPTY
 
 if TYPE_CHECKING:
+    from attncli.core.calculation.trace import Trace
     from attncli.core.jobs import Pool
-    from attncli.core.mechanisms.trace import Trace
     from attncli.core.problem.problem import Problem
     from attncli.printing.formats import Selection, Write
     from attncli.printing.layout import Line
@@ -201,7 +201,7 @@ def _traces(
 def _warn_of_size(problem: "Problem", format_: str, selection: "Selection") -> None:
     """Warn if all steps of a problem are much text; refuse more numbers than are kept."""
     from attncli.core.arithmetic.memory import of_bytes
-    from attncli.core.mechanisms.compute import numbers_of_steps
+    from attncli.core.calculation.compute import numbers_of_steps
 
     characters = CHARACTERS if selection.decimals is None else selection.decimals + 4
     characters += PLACE_CHARACTERS if format_ == "tidy" else 0

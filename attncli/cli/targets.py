@@ -12,7 +12,7 @@ from attncli.core.errors import InputError, fail
 from attncli.core.text.strings import alike, count_in, near_words, regex, safe, visible
 
 if TYPE_CHECKING:
-    from attncli.core.mechanisms.trace import Trace
+    from attncli.core.calculation.trace import Trace
     from attncli.printing.formats import FormatKind, PageSelection, Write
 
 PATTERN_FIELDS: Mapping[FormatKind | Literal["variants"], tuple[str, ...]] = {

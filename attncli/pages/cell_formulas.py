@@ -13,11 +13,12 @@ import numpy as np
 
 from attncli.core.arithmetic.calls import Call
 from attncli.core.arithmetic.elements import Array
+from attncli.core.calculation.trace import Trace
+from attncli.core.errors import InputError
 from attncli.core.explaining.explain import CellPlace, Explainer, Explanation
 from attncli.core.formulas import tree
 from attncli.core.formulas.printers import MathML
 from attncli.core.formulas.text import binds_enough
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.tape.cell_names import Index, place_of
 from attncli.core.tape.evaluation import array_of, evaluate
 from attncli.core.tape.step import Expression, Step
@@ -66,7 +67,7 @@ class PageCells:
         """Return the ids of all numbers of a part, in its layout; 0 if they are not of a step."""
         try:
             call = evaluate(part, lambda step: Call(step.array, source=step))
-        except (NotImplementedError, TypeError):  # it is no program of calls
+        except InputError:  # it is no program of calls
             return self.of_calculated(part)
         operands, places = call.origin() if isinstance(call, Call) else ((), call)
         if not operands or any(operand.name for operand in operands):

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attncli.core.arithmetic.elements import Array
+from attncli.core.calculation.trace import Trace
 from attncli.core.explaining.explain import CellPlace
 from attncli.core.formulas.printers import mathml
 from attncli.core.formulas.text import text as as_text
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import cell_name
 from attncli.core.tape.evaluation import sources

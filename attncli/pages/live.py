@@ -19,15 +19,15 @@ import numpy as np
 
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.parameters import Factor, Rules
+from attncli.core.calculation.compute import compute
+from attncli.core.calculation.trace import Trace
 from attncli.core.errors import InputError
 from attncli.core.explaining import terms
 from attncli.core.explaining.explain import CellPlace, Explainer, Explanation
 from attncli.core.explaining.terms import Leaf, Named, Term, structure
 from attncli.core.formulas import tree
-from attncli.core.mechanisms.compute import compute
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.written import NumberAsWritten
-from attncli.core.problem.kinds import KINDS
+from attncli.core.problem.keys import KINDS
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
 from attncli.core.tape.cell_names import Index

@@ -21,12 +21,12 @@ from attncli.core.attention.softmax import (
     Sum,
     WithSink,
 )
+from attncli.core.calculation.trace import Trace
 from attncli.core.errors import InputError, fail
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.written import NumberAsWritten
-from attncli.core.problem.kinds import KINDS
+from attncli.core.problem.keys import KINDS
 from attncli.core.problem.shapes import is_transposed
 from attncli.core.tape.evaluation import array_of, evaluate, mapped, sources, walk
 from attncli.core.tape.step import LEADING, Expression, Operation, Step, notation_of
@@ -85,8 +85,10 @@ class Programs:
         try:
             general = mapped(expression, self._for_any_number)
             call: Call | Array = evaluate(general, _of_step, _of_number)
-        except (InputError, NotImplementedError, TypeError, ValueError):
-            raise _refused(type(expression).__name__) from None
+        except (InputError, NotImplementedError, TypeError, ValueError) as error:
+            cause = error.__cause__ if isinstance(error, InputError) else error
+            why = f": {cause}" if isinstance(cause, NotImplementedError) else ""
+            raise _refused(f"{type(expression).__name__}{why}") from error
         return call
 
     def _for_any_number(self, part: Operation) -> Operation:
@@ -143,6 +145,8 @@ def _options(call: Call) -> list[Any]:
     if call.name != "move":
         return [*call.options] if call.name else [call.shape, plain(call.array.ravel())]
     (places,) = call.options
+    if not places.size:
+        return [places.shape, [], None]
     units = np.eye(places.ndim, dtype=int)
     first = int(places.flat[0])
     steps = [
@@ -197,7 +201,8 @@ class LiveCells(PageCells):
         trace, problem = self.trace, self.trace.problem
         known = {key: i for i, key in enumerate(self.starts)}
         written = {k: x for k, x in problem.written.items() if k not in ("answers", "marking")}
-        by_position = KINDS[problem.kind].by_position and problem.kind != "cross"
+        kind = KINDS[problem.kind]
+        by_position = kind.by_position and kind.source != "memory"
         return {
             "steps": [self._entry(step, known) for step in self.steps],
             "cells": [self.before + 1, *self.numbers],
@@ -216,8 +221,9 @@ class LiveCells(PageCells):
         The map has the weights and what comes of them. For each of these, and for each input of the
         problem, a view has the labels of rows and columns, and whether they change places on paper.
         """
+        kind = KINDS[self.trace.problem.kind]
         forward = [step for step in self.trace if not step.backward]
-        results = [step for step in forward if step.plain in ("output", "probabilities")]
+        results = [step for step in forward if step.plain in kind.results]
         shown = [*self.trace.weights, results[-1] if results else forward[-1]]
         inputs = [step for step in self.steps if step.key and step.array.ndim == len(LEADING) + 2]
         views = {}

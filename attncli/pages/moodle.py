@@ -20,11 +20,11 @@ from attncli.checking.judging.agreement import ROUNDED, RoundingRule, float_erro
 from attncli.classroom.answer_table import AnswerTable
 from attncli.classroom.variants import ASKED_DECIMALS
 from attncli.core.arithmetic.elements import Array
+from attncli.core.calculation.trace import Trace, equal_steps
 from attncli.core.errors import fail, located
 from attncli.core.formulas.printers import tex
 from attncli.core.formulas.text import text as as_text
 from attncli.core.formulas.tree import Formula
-from attncli.core.mechanisms.trace import Trace, equal_steps
 from attncli.core.records import replace
 from attncli.core.tape.step import Step
 from attncli.core.text.strings import regex, visible

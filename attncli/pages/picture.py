@@ -10,9 +10,9 @@ from itertools import chain
 
 import numpy as np
 
+from attncli.core.calculation.compute import outlined
+from attncli.core.calculation.trace import Trace
 from attncli.core.errors import fail, located, not_installed
-from attncli.core.mechanisms.compute import outlined
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
 from attncli.core.tape.step import Step

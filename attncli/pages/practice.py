@@ -20,8 +20,8 @@ from attncli.checking.judging import agreement
 from attncli.checking.judging.operands import axis_of_shares
 from attncli.classroom.answer_table import ALMOST, AnswerTable, Reach, RightNumbers
 from attncli.core.arithmetic.elements import Array
+from attncli.core.calculation.trace import Trace
 from attncli.core.explaining.explain import CellPlace
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.written import BLANK_CELLS
 from attncli.core.tape.step import Step
 from attncli.core.text.strings import visible

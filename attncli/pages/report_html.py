@@ -13,9 +13,9 @@ from urllib.parse import quote
 from attncli.checking.check import Report
 from attncli.checking.judging.judged_steps import WRONG
 from attncli.classroom.grading import Graded, Unread
+from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.printers import mathml
 from attncli.core.formulas.text import text as as_text
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import EMPTY, Record
 from attncli.pages.html import Answers, traces
 from attncli.pages.markup import Script, matrix_table, page_parts, text

@@ -15,10 +15,11 @@ import numpy as np
 
 from attncli.core.arithmetic.calls import Call, PlainCall
 from attncli.core.arithmetic.elements import Array, filled
+from attncli.core.calculation.trace import Trace
+from attncli.core.errors import InputError
 from attncli.core.formulas import tree
 from attncli.core.formulas.cells import BLOCKED, NEARLY_BLOCKED, Range, Reference
 from attncli.core.formulas.tree import Formula
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.tape.evaluation import array_of, evaluate
 from attncli.core.tape.step import Expression, Step
 
@@ -306,7 +307,7 @@ class SheetFormulas:
             items = np.broadcast_to(self._known(call, {}), array.shape)
             if isinstance(part, Step) and self.rounding:
                 items = rounded(items, **self.rounding)
-        except NotImplementedError:
+        except (InputError, NotImplementedError):
             items = array.astype(object)
             self.fixed[part.word if isinstance(part, Step) else "a part of a step"] = None
         self.cells[part] = items

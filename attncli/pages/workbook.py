@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array, filled
+from attncli.core.calculation.compute import compute
+from attncli.core.calculation.trace import Trace
 from attncli.core.errors import fail, not_installed
 from attncli.core.formulas import tree
 from attncli.core.formulas.cells import BLOCKED, Reference, spreadsheet_text
 from attncli.core.formulas.text import text
-from attncli.core.mechanisms.compute import compute
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.grid import is_word
-from attncli.core.problem.kinds import TEXT_KEYS
+from attncli.core.problem.keys import TEXT_KEYS
 from attncli.core.problem.problem import Problem
 from attncli.core.problem.shapes import is_transposed
 from attncli.core.records import Record, replace

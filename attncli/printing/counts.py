@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from attncli.core.mechanisms.counts import COLUMNS, Work
+from attncli.core.calculation.counts import COLUMNS, Work
 from attncli.core.text.strings import as_cell, cell_width, csv_text, visible
 from attncli.printing import layout, markdown
 from attncli.printing.formats import Selection, pieces

@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.calculation.trace import Trace
 from attncli.core.problem.problem import Problem
 from attncli.core.tape.step import LEADING, Step
 from attncli.core.tape.tape import TakeRows

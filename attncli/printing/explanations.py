@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attncli.core.calculation.trace import Trace, find
 from attncli.core.errors import fail
 from attncli.core.explaining.explain import Explainer, Explanation, cells, is_blank, written
-from attncli.core.mechanisms.trace import Trace, find
 from attncli.core.problem.key_values import key_of
-from attncli.core.problem.keys import KEYS
+from attncli.core.problem.keys import meaning_in
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import Cells, Index, cell_name
 from attncli.core.tape.step import Step
@@ -118,7 +118,7 @@ def facts_of(word: str, trace: Trace) -> Iterator[Line]:
     if key in options:
         value = options[key]
         shown = value.get("name") or value if isinstance(value, dict) else value
-        meaning = KEYS[key].meaning.removeprefix(f"{trace.problem.kind}: ")
+        meaning = meaning_in(trace.problem.kind, key)
         yield [(f"{key} is {shown} here: {meaning.split(':')[0]}", "")]
         letters = [letter for letter in sizes if letter in str(shown) and "_" in letter]
     else:

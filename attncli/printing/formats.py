@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from attncli.classroom.grading import Graded
     from attncli.classroom.name_index import Roster
     from attncli.core.arithmetic.elements import Array
-    from attncli.core.mechanisms.trace import Trace
+    from attncli.core.calculation.trace import Trace
     from attncli.core.tape.step import Step
 
 

@@ -12,8 +12,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.printers import ascii_text, number, tex
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.text.strings import visible
 from attncli.printing.formats import ExplanationSelection, Selection, pieces
 from attncli.printing.layout import Matrix

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.printers import TEX_SIGNS, ascii_text, letters, number
 from attncli.core.formulas.printers import tex as as_tex
 from attncli.core.formulas.text import text
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.tape.step import Step
 from attncli.core.text.strings import label_text, regex, shortened, visible
 from attncli.printing.formats import ExplanationSelection, ReportSelection, Selection, pieces

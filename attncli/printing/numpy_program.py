@@ -15,12 +15,11 @@ import numpy as np
 from attncli.core.arithmetic.calls import CallRecorder, each
 from attncli.core.arithmetic.elements import ERF, Array
 from attncli.core.attention.norms_and_activations import Phi
+from attncli.core.calculation.trace import Trace
 from attncli.core.errors import fail, located
 from attncli.core.formulas.text import text
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.problem import Problem
-from attncli.core.records import replace
-from attncli.core.tape.evaluation import walk
+from attncli.core.tape.evaluation import apply_to, walk
 from attncli.core.tape.step import Expression, Step
 from attncli.core.text.numbers import floats
 from attncli.core.text.strings import visible
@@ -28,7 +27,8 @@ from attncli.printing.formats import Selection, in_parts
 
 SIGN_OF_UFUNC = {
     np.add: "+", np.subtract: "-", np.multiply: "*", np.true_divide: "/", np.matmul: "@",
-    np.power: "**", np.bitwise_and: "&", np.equal: "==", np.not_equal: "!=", np.greater: ">",
+    np.power: "**", np.bitwise_and: "&", np.bitwise_or: "|", np.equal: "==", np.not_equal: "!=",
+    np.greater: ">", np.less: "<", np.greater_equal: ">=", np.less_equal: "<=",
 }  # fmt: skip
 
 MAX_IN_ARRAY = 10_000
@@ -84,6 +84,8 @@ def _stripped(shape: tuple[int, ...]) -> tuple[int, ...]:
 @np.errstate(all="ignore")  # the calculation has warned; BLAS may set flags for no reason
 def _called(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Code:
     """Return what a function of NumPy gives, in code that is known to give the same."""
+    if not hasattr(np, function.__name__) and function not in (ERF, getitem):
+        raise NotImplementedError(f"a program cannot call np.{function.__name__}")
     args = each(each(args, np.ndarray, _literal), np.generic, np.generic.item)
     if function is np.concatenate:
         args = ([part for part in args[0] if part.full.size],)
@@ -101,7 +103,7 @@ def _called(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> 
                 is_same = is_move and np.array_equal(array, operands[0].array)
                 text = operands[0].text if is_same else _text(function, operands, kwargs)
                 return Code(full, array, text)
-    raise NotImplementedError(function)
+    raise NotImplementedError(f"a program cannot call np.{function.__name__}")
 
 
 def _text(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> str:
@@ -175,9 +177,8 @@ def _program(trace: Trace, selection: Selection) -> Iterator[str]:
 def _code(expression: Expression, codes: dict[Step, Code]) -> Code:
     if isinstance(expression, Step):
         return codes[expression]
-    numbers = {name: float(getattr(expression, name)) for name in expression.float_fields}
     operands = [_code(part, codes) for part in expression.operands]
-    result = replace(expression, **numbers).apply(*operands)
+    result = apply_to(expression, operands, float)
     return result if isinstance(result, Code) else _literal(result)
 
 

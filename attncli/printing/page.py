@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from attncli.core.attention.scores import SplitHeads
 from attncli.core.attention.softmax import Sum
-from attncli.core.mechanisms.trace import Trace, furthest
+from attncli.core.calculation.trace import Trace, furthest
 from attncli.core.records import Record
 from attncli.core.tape.cell_names import cell_name
 from attncli.core.tape.evaluation import sources

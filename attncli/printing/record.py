@@ -15,12 +15,12 @@ import numpy as np
 
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.floats import all_finite
+from attncli.core.calculation.together import Group, StepsOfOne
+from attncli.core.calculation.trace import Trace, furthest
 from attncli.core.errors import fail
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
-from attncli.core.mechanisms.together import Group, StepsOfOne
-from attncli.core.mechanisms.trace import Trace, furthest
-from attncli.core.problem.kinds import TEXT_KEYS
+from attncli.core.problem.keys import TEXT_KEYS
 from attncli.core.records import Record, replace
 from attncli.core.tape.step import Step
 from attncli.core.text.numbers import every_digit, floats, rounded

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING
 
+from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.text import text
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
 from attncli.core.tape.step import Step
 from attncli.core.text.strings import cell_width, label_text, shortened, visible

@@ -10,8 +10,8 @@ from typing import Any
 from attncli.checking.answers.step_names import with_step_names
 from attncli.classroom.unseen_mistakes import MAX_SLIP_NUMBERS, better_step, largest_slips, unseen
 from attncli.classroom.variants import Variant, Work
-from attncli.core.mechanisms.compute import compute
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.calculation.compute import compute
+from attncli.core.calculation.trace import Trace
 from attncli.core.problem.problem import Problem
 from attncli.core.records import Record
 from attncli.core.text.strings import all_of, count_of, visible

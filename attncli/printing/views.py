@@ -10,8 +10,8 @@ import numpy as np
 
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.scores import RepeatHeads, SplitHeads
+from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.tree import Formula
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import Index, matrix_name, place_word, told_apart

@@ -13,13 +13,12 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.scores import SCORES, SplitHeads
+from attncli.core.calculation.compute import compute
+from attncli.core.calculation.trace import Trace, equal_steps
 from attncli.core.errors import InputError, fail, located
-from attncli.core.mechanisms.compute import compute
-from attncli.core.mechanisms.trace import Trace, equal_steps
 from attncli.core.numbers.forms import ArrayForm
 from attncli.core.problem.key_values import key_of, keys_of
-from attncli.core.problem.keys import KEYS
-from attncli.core.problem.kinds import KINDS, TEXT_KEYS
+from attncli.core.problem.keys import KEYS, KINDS, TEXT_KEYS, meaning_in
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
 from attncli.core.tape.by_hand import Rounding
@@ -50,19 +49,7 @@ from attncli.printing.formats import (
 UNQUOTED = regex(r"(?!(null|Null|NULL)$)-?\w(?:[\w ./^*+()-]*[\w)])?")
 """Text that YAML needs no quotes for."""
 
-OPTIONS: tuple[tuple[str, Any], ...] = (
-    ("heads", 2),
-    ("scale", "1/d_k"),
-    ("mask", "causal"),
-    ("mask", {"lengths": 1}),
-    ("normalize", {"temperature": 2}),
-    ("positions", "sinusoidal"),
-    ("norm", "rms"),
-    ("place", "post"),
-    ("activation", "gelu"),
-    ("round", {"decimals": 2}),
-    ("gradient", "sum"),
-)
+OPTIONS = [(key, value) for key, row in KEYS.items() for value in row.suggests]
 """Options to suggest below a problem, with a value: of each key the first that fits it."""
 
 
@@ -118,7 +105,7 @@ def _meaning(problem: Problem, key: str) -> str:
     if key == "mask":
         forms = "; ".join(MASKS[name].formula for name in problem.mask if name in MASKS)
         return f"which keys j a query i may attend to: {forms}"
-    meaning = KEYS[key].meaning.removeprefix(f"{problem.kind}: ")
+    meaning = meaning_in(problem.kind, key)
     by_column = meaning.replace("per row", "per column").replace("X W_q", "W_q X")
     return by_column if problem.columns else meaning
 
@@ -161,7 +148,7 @@ def _options(problem: Problem) -> Iterator[str]:
                 changed = Problem(**{**problem.written, key: raw})
                 if changed.warnings == problem.warnings:
                     is_form = isinstance(raw, dict)
-                    meaning = _meaning(changed, key) if is_form else KEYS[key].meaning
+                    meaning = _meaning(changed, key) if is_form else KEYS[key].about
                     lines[key] = f"# {key}: {_flow(raw)}", meaning
     width = max((len(line) for line, _ in lines.values()), default=0)
     for line, meaning in lines.values():

@@ -14,8 +14,7 @@ from attncli.core.arithmetic.memory import of_bytes
 from attncli.core.errors import InputError, as_damage, fail
 from attncli.core.numbers.written import vanishes
 from attncli.core.problem.key_values import MAX_KEPT_AS_WRITTEN
-from attncli.core.problem.keys import KEYS
-from attncli.core.problem.kinds import TEXT_KEYS
+from attncli.core.problem.keys import KEYS, TEXT_KEYS
 from attncli.core.text.strings import visible
 from attncli.reading.document import Raw, assign
 from attncli.reading.files import PACKED_BY

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attncli.core.errors import Fault, InputError, KeyPath, Locate, Place, fail, located, nowhere
-from attncli.core.problem.keys import KEYS
-from attncli.core.problem.kinds import TEXT_KEYS
+from attncli.core.problem.keys import KEYS, TEXT_KEYS
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import regex, visible
 
@@ -248,7 +247,8 @@ def assign(values: dict[str, Raw], key: str, raw: Raw, *, in_place: bool = False
 
 def yaml_lines(text: str) -> list[str]:
     """Return the lines of a text as YAML counts them."""
-    return LINE_END.split(text)
+    is_plain = text.isascii() and "\r" not in text
+    return text.split("\n") if is_plain else LINE_END.split(text)
 
 
 def blanked(text: str, end: int) -> str:

@@ -256,7 +256,8 @@ def _opened(path: str, _changed: int, *around: _Zip) -> _Zip:
 
 def _within(path: str) -> tuple[_Zip | None, str]:
     """Return the innermost zip file that a path leads to or through, and the rest of the path."""
-    ends = (match.end() for match in ZIP_NAME_END.finditer(path))
+    is_named_so = SUFFIX in path.casefold()  # which few are: the pattern takes time to be compiled
+    ends = (match.end() for match in ZIP_NAME_END.finditer(path)) if is_named_so else ()
     end = next((end for end in ends if Path(path[:end]).is_file()), None)
     if end is None:
         return None, path

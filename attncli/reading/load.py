@@ -12,8 +12,7 @@ from attncli.core.numbers.forms import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
 from attncli.core.numbers.matrices import as_block, grid_in
 from attncli.core.problem.alike import Forms
 from attncli.core.problem.key_values import key_of, names_of, with_keys
-from attncli.core.problem.keys import KEYS, WITH_PARTS
-from attncli.core.problem.kinds import KINDS
+from attncli.core.problem.keys import KEYS, KINDS, OF_TOKENS, WITH_PARTS
 from attncli.core.problem.marking import FLAGS
 from attncli.core.problem.problem import Problem
 from attncli.core.problem.rows import (
@@ -254,8 +253,7 @@ class ProblemSource:
                 assign(values, key, value)
                 head = key.split(".")[0]
                 self.places[head] = below(self.document.locate, part, head)
-        may_hold = {"embedding", *(key for key in KEYS if isinstance(KEYS[key].form, ArrayForm))}
-        if may_hold.isdisjoint(values):
+        if values.keys().isdisjoint(OF_TOKENS):
             message = "this holds results, but not the problem that they came from"
             hint = "write it without --only, or give the problem file itself"
             raise error_at(self.document.locate(("steps",)), message, hint)

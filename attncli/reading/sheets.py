@@ -11,8 +11,7 @@ from attncli.core.errors import fail
 from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.grid import edges, is_word, undecorated
 from attncli.core.problem.key_values import key_of
-from attncli.core.problem.keys import KEYS
-from attncli.core.problem.kinds import REPLACES
+from attncli.core.problem.keys import KEYS, REPLACES
 from attncli.core.records import Record
 from attncli.core.tape.cell_names import ALIASES, LETTERS, may_mean_step
 from attncli.core.text.strings import OF_LAYER, regex

@@ -15,8 +15,7 @@ from attncli.core.numbers.matrices import to_array
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.pasted import grid_of
 from attncli.core.problem.key_values import hint_for, key_of
-from attncli.core.problem.keys import KEYS
-from attncli.core.problem.kinds import REPLACES, TEXT_KEYS
+from attncli.core.problem.keys import KEYS, REPLACES, TEXT_KEYS
 from attncli.core.problem.rows import COLUMN, row_name
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import (

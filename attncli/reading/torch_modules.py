@@ -17,6 +17,7 @@ from attncli.core.attention.angles import SCALINGS, Scaling, Waves
 from attncli.core.attention.masks import BLOCKING, is_kept
 from attncli.core.errors import fail
 from attncli.core.numbers.matrices import readable
+from attncli.core.problem.keys import OF_TWO_TEXTS
 from attncli.core.problem.problem import Problem
 
 LIKE_LLAMA = ("Llama", "Mistral", "Qwen2", "Qwen3", "Gemma2", "GptOss")
@@ -153,7 +154,7 @@ def _keys(
 ) -> dict[str, Any]:
     """Return the keys of tokens, of weights (out, in) with biases, and of what scores are added."""
     keys: dict[str, Any] = {"X": x, "heads": heads, "weights_as": "out_in"}
-    keys |= {} if np.array_equal(x, memory) else {"kind": "cross", "memory": memory}
+    keys |= {} if np.array_equal(x, memory) else {"kind": OF_TWO_TEXTS, "memory": memory}
     for side, (weight, bias) in zip("qkvo", pairs, strict=False):
         keys |= {f"W_{side}": _array(weight), f"b_{side}": None if bias is None else _array(bias)}
     keys["kv_heads"] = heads * len(keys["W_k"]) // len(keys["W_q"])

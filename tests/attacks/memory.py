@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from attncli.core.mechanisms import compute
+from attncli.core.calculation import compute
 from tests.attacks import Attn, Patch, Path, refuse
 
 BOUND = "the free memory"

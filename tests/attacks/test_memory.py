@@ -16,7 +16,7 @@ import pytest
 
 import attncli
 from attncli.core.attention import threads
-from attncli.core.mechanisms import compute as computing
+from attncli.core.calculation import compute as computing
 from attncli.printing.formats import steps_named
 from attncli.reading.load import load_each
 from tests.conftest import Attn, cases, run_command, table

@@ -16,8 +16,8 @@ import pytest
 
 import attncli
 from attncli.checking.check import AnswerKey
+from attncli.core.calculation.trace import with_named_steps
 from attncli.core.errors import InputError
-from attncli.core.mechanisms.trace import with_named_steps
 from attncli.core.numbers.last_place import number_of, numbers_of
 from attncli.core.numbers.parser import NumberError
 from attncli.reading.document import submission_of

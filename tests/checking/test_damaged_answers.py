@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.core.mechanisms import trace
+from attncli.core.calculation import trace
 from tests.conftest import SAMPLES, Attn, Result
 from tests.reading.damaged_files import odd_files
 

@@ -12,9 +12,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import attncli
+from attncli.core.calculation.trace import Trace
 from attncli.core.explaining.explain import cells
 from attncli.core.formulas.text import text
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.tape.cell_names import at_of, cell_name, row
 from attncli.core.tape.find_cells import find_cells
 from attncli.printing.formats import Selection

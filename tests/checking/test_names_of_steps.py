@@ -11,8 +11,8 @@ import pytest
 
 import attncli
 from attncli.checking.judging.judged_steps import NotGiven
+from attncli.core.calculation.trace import with_named_steps
 from attncli.core.errors import InputError
-from attncli.core.mechanisms.trace import with_named_steps
 from attncli.core.tape.cell_names import ALIASES
 from attncli.core.tape.find_cells import find_cells
 from tests.checking.judged_cases import problem_of

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.core.calculation.trace import Trace, find, with_meant_steps, with_named_steps
 from attncli.core.explaining.explain import explain_all
 from attncli.core.formulas.text import text
-from attncli.core.mechanisms.trace import Trace, find, with_meant_steps, with_named_steps
 from attncli.printing.formats import Selection
 from attncli.printing.page import page_of
 from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn

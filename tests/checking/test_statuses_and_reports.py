@@ -19,7 +19,7 @@ import attncli
 from attncli.checking.check import AnswerKey
 from attncli.checking.judging.judged_steps import NotGiven
 from attncli.checking.mistakes.catalogue import CONVENTIONS, MISTAKES
-from attncli.checking.mistakes.mutations import MUTATIONS
+from attncli.core.calculation.mutations import MUTATIONS
 from attncli.printing.formats import FORMATS, ReportSelection, Selection
 from attncli.printing.grades import report_record
 from tests.checking.judged_cases import MARKS, marks, problem_of

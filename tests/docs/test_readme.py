@@ -58,9 +58,10 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
     assert {ROOT / page for page in PAGES} <= found
 
 
-def test_the_reference_is_what_its_script_writes() -> None:
-    script = runpy.run_path(str(ROOT / "docs" / "reference.py"))
-    assert script["PAGE"].read_text() == script["text"](), "run python docs/reference.py"
+@pytest.mark.parametrize("page", ["reference", "operations"])
+def test_a_page_is_what_its_script_writes(page: str) -> None:
+    script = runpy.run_path(str(ROOT / "docs" / f"{page}.py"))
+    assert script["PAGE"].read_text() == script["text"](), f"run python docs/{page}.py"
 
 
 def test_python_block_prints_what_is_shown() -> None:

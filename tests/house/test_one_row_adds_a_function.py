@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -22,10 +24,7 @@ from attncli.core.attention.masks import MASKS, MaskForm
 from attncli.core.attention.normalizers import NORMALIZERS
 from attncli.core.attention.parameters import Normalize, Parameter
 from attncli.core.attention.scores import SCORES
-from attncli.core.mechanisms import attention
 from attncli.core.numbers.forms import count, number
-from attncli.core.problem import kinds
-from attncli.core.problem.kinds import KINDS
 from attncli.core.tape import operations
 from attncli.core.tape.operations import MatMul, Scale, dot
 from attncli.core.tape.step import Expression, Operation
@@ -34,7 +33,7 @@ from attncli.printing import formats
 from attncli.printing import table as table_format
 from attncli.printing.formats import FORMATS
 from attncli.reading.load import Overrides, load_all
-from tests.conftest import ROOT, Attn
+from tests.conftest import ROOT, Attn, run_command
 
 X = [[1, 0], [0, 1], [1, 1]]
 
@@ -50,7 +49,7 @@ RECIPES = re.findall(
 def _tables_stay_as_they_were() -> Iterator[None]:
     """Take out of the tables what a test adds to them."""
     with ExitStack() as stack:
-        for table in (SCORES, MASKS, NORMALIZERS, KINDS, MISTAKES, FORMATS):
+        for table in (SCORES, MASKS, NORMALIZERS, MISTAKES, FORMATS):
             stack.enter_context(mock.patch.dict(table))
         yield
 
@@ -128,14 +127,37 @@ def test_recipe_for_a_normaliser() -> None:
     np.testing.assert_allclose(attncli.compute(problem).output, [[8 * 0.7615941559557649]])
 
 
-def test_recipe_for_a_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The numbers are the published ones of "I am good", MECHANISMS 1."""
-    names, (kind,) = recipe("mechanism", kinds, attention)
-    import_as("attncli.core.mechanisms.similarity", names["similarity"], monkeypatch)
-    KINDS.update(kind)
-    problem = attncli.Problem(kind="similarity", X=[[1, 3, 2], [1, 1, 3], [1, 2, 1]])
+@pytest.mark.whole
+def test_recipe_for_a_mechanism(tmp_path: Path) -> None:
+    """A package with the files of the recipe adds it to an installed program.
+
+    The numbers are the published ones of "I am good", MECHANISMS 1.
+    """
+    section = (ROOT / "docs" / "extending.md").read_text().partition("**A mechanism**")[2]
+    files = re.findall(r"```python\n(.*?)```", section, re.DOTALL)[:3]
+    package, about = tmp_path / "similarity", tmp_path / "similarity-1.dist-info"
+    for folder in (package, about):
+        folder.mkdir()
+    for name, text in zip(("__init__", "steps", "mistakes"), files, strict=True):
+        (package / f"{name}.py").write_text(text)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: similarity\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[attn]\nsimilarity = similarity\n")
+    file = tmp_path / "file.yaml"
+    file.write_text("kind: similarity\nX: [[1, 3, 2], [1, 1, 3], [1, 2, 1]]\nsharpness: 1\n")
+
+    def attn(*words: str | Path, stdin: bytes = b"") -> str:
+        env = {"PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))}
+        result = run_command(sys.executable, "-m", "attncli", *words, stdin=stdin, env=env)
+        assert "Traceback" not in result.err
+        return result.out
+
+    (step,) = json.loads(attn("compute", file, "--only", "output", "-f", "json"))["steps"].values()
     published = [[1, 2.957691, 2.011295], [1, 1.540148, 2.722573], [1, 2.864164, 2.0]]
-    np.testing.assert_allclose(attncli.compute(problem).output, published, atol=5e-7)
+    np.testing.assert_allclose(step["value"], published, atol=5e-7)
+    assert "sharpness: 2" in attn("new", "--kind", "similarity")
+    answers = b"output: [[33, 70, 67], [27, 53, 59], [21, 45, 42]]"
+    assert "not of the weights" in attn("check", file, "-", stdin=answers)
+    assert "tokens mixed by how alike they are (of similarity)" in attn("scores")
 
 
 def test_recipe_for_a_mistake() -> None:

@@ -11,10 +11,10 @@ import typer
 
 import attncli
 from attncli.cli import completion, main
+from attncli.core.declare import Key
 from attncli.core.numbers.forms import ArrayForm, choice
 from attncli.core.problem.key_values import hint_for, key_of
-from attncli.core.problem.keys import KEYS, Key
-from attncli.core.problem.kinds import KINDS
+from attncli.core.problem.keys import KEYS, KINDS
 from attncli.printing.worksheet import problem_file
 from tests.conftest import Attn
 

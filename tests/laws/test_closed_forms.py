@@ -16,8 +16,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import attncli
+from attncli.core.calculation.trace import Trace
 from attncli.core.explaining.exact import Exact
-from attncli.core.mechanisms.trace import Trace
 from tests.conftest import ROOT, SAMPLES, TYPICAL_SAMPLES, Attn, cases
 from tests.mechanisms.table import Keys, rows
 from tests.oracles.worked import value_of

@@ -5,15 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, localcontext
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 
-import attncli
-from tests.conftest import TYPICAL_SAMPLES
 from tests.mechanisms.table import SEEDS, Keys, computed
 
 Rows = list[list[Decimal]]
@@ -97,16 +93,3 @@ def test_steps_are_those_of_a_hand_on_random_problems(
     assert set(expected) - {"scaled"} == set(trace.steps) - {"scaled"}
     for name in (name for name in expected if name in trace):  # a scale of 1 is no step
         assert trace[name].value.tolist() == [[float(x) for x in row] for row in expected[name]]
-
-
-@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
-def test_so_many_digits_that_rounding_changes_nothing(path: Path) -> None:
-    """With 15 figures every step of every sample is what it is without rounding."""
-    for problem in attncli.load_all(path):
-        plain = attncli.compute(problem)
-        again = {key: getattr(problem, key) for key in problem.given}
-        rounded = attncli.compute(attncli.Problem(**again, round="15sf"))
-        for step in plain:
-            # Derivatives are differences of numbers that are larger.
-            off = 5e-14 if step.backward else 1e-14
-            np.testing.assert_allclose(rounded[step.name].value, step.value, 1e-13, off)

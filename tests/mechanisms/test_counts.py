@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.core.mechanisms.counts import COUNTED, CountedArray, count
+from attncli.core.calculation.counts import COUNTED, CountedArray, count
 from attncli.printing.counts import lines
 from attncli.printing.formats import Selection
 from attncli.printing.layout import plain_text

@@ -14,7 +14,7 @@ from hypothesis import given
 import attncli
 from attncli.core.attention.scores import SCORES
 from attncli.core.formulas.text import text
-from attncli.core.problem.kinds import KINDS
+from attncli.core.problem.keys import KINDS
 from attncli.core.tape.step import Step
 from tests.conftest import SAMPLE_FILES, Attn, table
 from tests.mechanisms.table import (

@@ -12,16 +12,12 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.core.attention import masks, normalizers, norms_and_activations, scores, softmax
+from attncli.core.attention import normalizers
 from attncli.core.formulas.text import text
-from attncli.core.mechanisms import recurrent, training, transformer
 from attncli.core.tape import operations
-from attncli.core.tape.backward_operations import summed_to_shape
-from attncli.core.tape.evaluation import array_of, evaluate, walk
-from attncli.core.tape.step import Operation, Step, notation_of
+from attncli.core.tape.evaluation import array_of, walk
+from attncli.core.tape.step import Step, notation_of
 from attncli.core.tape.tape import Tape
-from tests.conftest import table
-from tests.laws.operations import OPERATIONS, F
 from tests.mechanisms.table import Keys, computed, recorded, rows
 from tests.oracles import backward
 from tests.oracles import gradients as oracle
@@ -81,71 +77,6 @@ def test_every_step_on_the_way_back_is_that_of_the_textbook(row: Keys) -> None:
     for step in trace:
         right = np.array(each(float, hand.steps[step.name])).reshape(step.value.shape)
         np.testing.assert_allclose(step.value, right, rtol=1e-12, atol=1e-14, err_msg=step.name)
-
-
-# Each operation by itself, also those that a hand passes over.
-
-
-HAS_NONE = ("hardmax", "shifted")
-OF_STEPS = {
-    name: one
-    for name, one in OPERATIONS.items()
-    if all(isinstance(a, Step) for a in one.operands) and not name.startswith(HAS_NONE)
-}
-
-OTHERS = table("gradients", "not_tried")
-"""The operations of the forward pass that are not tried by themselves, and why."""
-
-
-@pytest.mark.parametrize("name", OF_STEPS)
-def test_derivative_of_an_operation(name: str) -> None:
-    """Against differences of Σ g · f(a), with g drawn at random."""
-    operation = OPERATIONS[name]
-    result = array_of(operation)
-    drawn = np.random.default_rng(7).uniform(-1, 1, result.shape)
-    weights = np.where(np.isinf(result), 0, drawn)
-    upstream = Tape().put("g", weights, operation.trailing)
-    found: dict[Step | Operation, Any] = {}
-    for operand, derivative in operation.derivative(operation, upstream):
-        array = array_of(summed_to_shape(derivative, operand, {}))
-        found[operand] = found.get(operand, 0) + array
-    assert found
-    for operand, array in found.items():
-
-        def loss(moved: Any, operand: Any = operand) -> float:
-            made = evaluate(operation, lambda step: moved if step is operand else step.array)
-            return float((weights * np.where(np.isinf(made), 0, made)).sum())
-
-        own = array_of(operand)
-        assert array.shape == own.shape
-        for place in np.ndindex(own.shape):
-            by = np.zeros(own.shape)
-            by[place] = 1e-6
-            slope = (loss(own + by) - loss(own - by)) / 2e-6
-            assert array[place] == pytest.approx(slope, abs=1e-7)
-
-
-def test_the_derivative_of_a_cross_entropy_is_that_of_its_logits() -> None:
-    logits, powers = F, softmax.Exp(F)
-    shares = operations.Divide(powers, softmax.Sum(powers, -1))
-    loss = transformer.CrossEntropy(shares, logits, (2, 0, 1))
-    upstream = Tape().put("g", np.full((1, 1, 1, 1), 3.0), ("sum",))
-    ((operand, found),) = loss.derivative(loss, upstream)
-    ((_, slope),) = loss.slopes()
-    assert operand is logits
-    np.testing.assert_allclose(array_of(found), 3 * array_of(slope))
-
-
-def test_every_operation_of_the_forward_pass_is_tried() -> None:
-    rooms = (operations, masks, normalizers, norms_and_activations, scores, training)
-    own = {
-        kind
-        for room in (*rooms, recurrent, transformer)
-        for kind in vars(room).values()
-        if isinstance(kind, type) and issubclass(kind, Operation) and kind is not Operation
-    }
-    forward = {kind.__name__ for kind in own if {"derivative", "slopes"} & {*vars(kind)}}
-    assert forward - {*OTHERS} <= {type(one).__name__ for one in OF_STEPS.values()}
 
 
 BLOCKED: list[Keys] = [{"mask": "causal"}, {"bias": [[0, "-inf", "-inf"], [0, 0, "-inf"], [0] * 3]}]

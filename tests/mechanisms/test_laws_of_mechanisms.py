@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.checking.mistakes import of_latent
-from attncli.checking.mistakes.mistake import Mistake
+from attncli.core.calculation.mistake import Mistake
 from attncli.core.tape.step import Step
+from attncli.mechanisms.latent import mistakes as of_latent
 from tests.conftest import DATA
 from tests.mechanisms.table import (
     FORMS,

@@ -15,10 +15,10 @@ import pytest
 
 import attncli
 from attncli.core.arithmetic import floats
+from attncli.core.calculation import together
+from attncli.core.calculation.together import StepsOfOne, compute_each
+from attncli.core.calculation.trace import Trace
 from attncli.core.errors import InputError
-from attncli.core.mechanisms import together
-from attncli.core.mechanisms.together import StepsOfOne, compute_each
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.problem import Problem
 from attncli.core.tape.step import Step
 from attncli.reading.load import load_each

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.core.calculation.compute import compute
 from attncli.core.errors import InputError
-from attncli.core.mechanisms.compute import compute
 from tests.conftest import DATA
-from tests.mechanisms.table import Keys, as_lists, is_array, problem_of, rows
+from tests.mechanisms.table import Keys, is_array
 from tests.oracles import reference
 
 mp = reference.mp
@@ -165,15 +165,6 @@ def test_sparsemax_of_float32_differences_whose_sum_overflows() -> None:
     scores = np.array([[-1.26e38, -8.4e37, -2.5e38, 0]], np.float32)
     problem = attncli.Problem(scores=scores, V=np.eye(4, dtype="f4"), normalize="sparsemax")
     assert attncli.compute(problem)["weights"].value.tolist() == [[0, 0, 0, 1]]
-
-
-@rows("mechanisms", "derivatives")
-def test_calculations_of_float32_are_float32(row: Keys) -> None:
-    """With their gradients; but for scaled angles, a known defect, and for what follows them."""
-    keys = with_arrays(as_lists(problem_of(row)), "f4") | {"gradient": "sum", "learning_rate": 0.1}
-    trace = attncli.compute(attncli.Problem(**keys))
-    wide = [step.name for step in trace if step.array.dtype != np.float32]
-    assert wide[:1] == (["angles_q"] if row["name"] == "scaled angles" else [])
 
 
 Q, K, V = np.array([[3, 4], [1, -2.0]]), np.array([[1, 1], [2, 0.5], [0, 3.0]]), [[1.0], [2], [4]]

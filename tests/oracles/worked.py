@@ -12,11 +12,12 @@ from collections.abc import Callable
 
 TOKEN = re.compile(
     r"(?P<number>\d+(?:\.\d+)?(?:e[+-]\d+)?|∞)"
-    r"|(?P<function>tanh|max|ln(?=\()|(?:cos|sin)(?=[ (])|√)"
+    r"|(?P<function>tanh|erf|max|ln(?=\()|(?:cos|sin)(?=[ (])|√)|(?P<constant>π)"
     r"|(?P<cell>[A-Za-z]\w*(?:\.\w+)?(?:\[[^\]]*\])+|[A-Za-z]\w+|(?!e\b)[A-Za-z])"
     r"|(?P<e>e)|(?P<sign>[-−+·/^²(),|])"
 )
 
+OF_A_SUM = {"ln": math.log, "tanh": math.tanh, "erf": math.erf}
 OF_ONE_PART = {"√": math.sqrt, "cos": math.cos, "sin": math.sin}
 """Functions of a number, or of parentheses."""
 
@@ -70,7 +71,7 @@ class Reader:
     def product(self) -> float:
         """Factors with · and / between."""
         value = self.signed()
-        while self.tokens[0][1] in ("·", "/", "√"):
+        while self.tokens[0][1] in ("·", "/", "√", "π"):
             sign = self.next("·", "/")  # 4√3 has none
             other = self.signed()
             value = value / other if sign == "/" else value * other
@@ -96,8 +97,8 @@ class Reader:
         kind, text = self.tokens.pop(0)
         if kind == "number":
             return math.inf if text == "∞" else float(text)
-        if kind == "e":
-            return math.e
+        if kind in ("e", "constant"):
+            return math.e if kind == "e" else math.pi
         if text in OF_ONE_PART:
             return OF_ONE_PART[text](self.atom())
         if text in ("(", "|"):
@@ -111,7 +112,7 @@ class Reader:
                 while self.next(","):
                     value = max(value, self.sum())
             else:
-                value = math.log(value) if text == "ln" else math.tanh(value)
+                value = OF_A_SUM[text](value)
             self.must(")")
             return value
         if kind == "cell" and self.cell is not None:

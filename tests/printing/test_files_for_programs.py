@@ -24,7 +24,7 @@ from hypothesis.extra import numpy as hypothesis_numpy
 import attncli
 from attncli.cli import show
 from attncli.core.attention import weights
-from attncli.core.mechanisms.compute import compute, numbers_of_steps
+from attncli.core.calculation.compute import compute, numbers_of_steps
 from attncli.core.text.numbers import every_digit, floats, number_text, rounded, style_of, texts
 from attncli.core.text.strings import alike, safe
 from attncli.printing import csv as csv_format

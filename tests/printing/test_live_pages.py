@@ -27,6 +27,7 @@ from attncli.core.attention.norms_and_activations import Length, Phi, TanhGate
 from attncli.core.formulas import tree
 from attncli.core.numbers.written import NumberAsWritten
 from attncli.core.records import replace
+from attncli.core.tape.evaluation import walk
 from attncli.core.tape.operations import Divide
 from attncli.core.tape.step import Operation, Step
 from attncli.pages import live_tape
@@ -61,7 +62,7 @@ def on_page(operation: Operation, *others: np.ndarray[Any, Any], **keys: float) 
     `keys` are other numbers for those of the operation that a key of the problem gives.
     """
     programs = Programs()
-    steps = [part for part in operation.operands if isinstance(part, Step)]
+    steps = [part for part in walk(operation) if isinstance(part, Step)]
     known = {key_of(step): at for at, step in enumerate(steps)}
     which, *operands = programs.add(programs.recorded(operation), known)
     arrays = [{"shape": one.shape, "data": live_tape.plain(one.ravel())} for one in others]

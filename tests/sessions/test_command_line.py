@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.core.mechanisms.trace import with_named_steps
+from attncli.core.calculation.trace import with_named_steps
 from attncli.core.problem.keys import KEYS
 from attncli.core.tape.cell_names import may_mean_step, words_of
 from attncli.core.tape.tape import Tape

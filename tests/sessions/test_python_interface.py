@@ -7,6 +7,7 @@ import io
 import json
 import pickle
 import re
+import runpy
 import sys
 from decimal import Decimal
 from fractions import Fraction
@@ -21,13 +22,13 @@ import pytest
 
 import attncli
 from attncli.classroom.variants import Work
-from attncli.core.problem.keys import KEYS, ProblemFields
+from attncli.core.problem.keys import KEYS
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.shapes import Bound
 from attncli.core.records import Record
 from attncli.core.tape.step import Step
 from attncli.printing.formats import FORMATS, Selection
-from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn, Result, run_command, table
+from tests.conftest import ROOT, SAMPLES, TYPICAL_SAMPLES, Attn, Result, run_command, table
 
 
 def test_import_prints_nothing_and_needs_no_numpy() -> None:
@@ -263,7 +264,8 @@ def test_every_public_name_is_shown_and_can_be_had() -> None:
 
 def test_arguments_and_attributes_of_a_problem_are_the_keys() -> None:
     assert list(attncli.ProblemKeys.__annotations__) == list(KEYS)
-    assert list(ProblemFields.__annotations__) == list(KEYS)
+    script = runpy.run_path(str(ROOT / "docs" / "types_of_keys.py"))
+    assert script["STUB"].read_text() == script["stub"](), "run python docs/types_of_keys.py"
     assert KEYS.keys() <= vars(attncli.Problem(X=[[1.0]])).keys()
 
 

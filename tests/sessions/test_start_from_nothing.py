@@ -14,8 +14,7 @@ import pytest
 import attncli
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.scores import SCORES
-from attncli.core.problem.keys import KEYS
-from attncli.core.problem.kinds import KINDS
+from attncli.core.problem.keys import KEYS, KINDS
 from attncli.core.text.strings import cell_width
 from tests.conftest import SAMPLE_FILES, TYPICAL_SAMPLES, Attn
 

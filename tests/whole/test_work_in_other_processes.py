@@ -23,8 +23,8 @@ import attncli
 from attncli.classroom import variant_search
 from attncli.classroom.variants import vary_all
 from attncli.cli import shared
+from attncli.core.calculation.trace import Trace
 from attncli.core.jobs import Pool, Processes, in_order
-from attncli.core.mechanisms.trace import Trace
 from attncli.printing.formats import FORMATS
 from attncli.reading import portions
 from tests.conftest import ROOT, SAMPLES, Result, in_process, run_command

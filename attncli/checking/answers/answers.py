@@ -23,6 +23,7 @@ from attncli.checking.answers.step_names import (
     rows_from_zero,
 )
 from attncli.core.arithmetic.elements import Array
+from attncli.core.calculation.trace import Trace
 from attncli.core.errors import (
     Fault,
     InputError,
@@ -33,7 +34,6 @@ from attncli.core.errors import (
     located,
     refuse,
 )
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers import last_place
 from attncli.core.numbers.grid import DECIMAL_COMMA
 from attncli.core.numbers.last_place import dtype_of_texts, number_of, numbers_of
@@ -173,12 +173,12 @@ def _uneven(submission: Submission, word: str, raw: Any, fault: Fault) -> ShapeM
 
 
 def _of_a_word(step: Step, raw: Any) -> Any:
-    """Return the row of 0 and 1 that a word means in the step `next`; other answers as they are."""
+    """Return the row of 0 and 1 that the word means which a step marks; others as they are."""
     word = raw
     for _ in range(2):  # a row, or a matrix of one
         word = word[0] if isinstance(word, list) and len(word) == 1 else word
-    labels = step.labels.get("vocabulary", ())
-    is_word = step.plain == "next" and isinstance(word, str) and word in labels
+    labels = step.labels.get(step.trailing[-1], ()) if step.marks_label else ()
+    is_word = isinstance(word, str) and word in labels
     return [int(label == word) for label in labels] if is_word else raw
 
 

@@ -17,8 +17,8 @@ from attncli.checking.answers.answers import (
 from attncli.checking.answers.cell_positions import KeyedMatrix
 from attncli.checking.answers.step_names import InputNamed, find_answer, is_slip, means_step
 from attncli.core.arithmetic.elements import Array
+from attncli.core.calculation.trace import Trace
 from attncli.core.errors import Fault, InputError, NotThere, fail
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.last_place import PRECISIONS, TYPED_DIGITS
 from attncli.core.numbers.matrices import as_raw
 from attncli.core.problem.marking import Marking

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
+from attncli.core.calculation.trace import Trace, equal_steps, with_named_steps
 from attncli.core.errors import Fault, InputError, KeyPath, NotThere, collected, fail, refuse
-from attncli.core.mechanisms.trace import Trace, equal_steps, with_named_steps
 from attncli.core.problem.key_values import key_of, with_key
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.marking import Marking

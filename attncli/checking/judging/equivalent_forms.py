@@ -14,8 +14,8 @@ from attncli.checking.judging.agreement import agrees, is_same
 from attncli.checking.judging.operands import Reference
 from attncli.core.attention.masks import Masked
 from attncli.core.attention.softmax import Exp, ShiftedExp, SinkPower, Sum, WithSink, shifted
+from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.tree import Formula, Words, minus
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import EMPTY, replace
 from attncli.core.tape.backward_operations import Pointwise, Subtract
 from attncli.core.tape.by_hand import Rounding
@@ -87,13 +87,16 @@ def masked_early(trace: Trace, shown: Collection[str]) -> Forms:
 
 
 def _before(mask: Masked) -> list[Step]:
-    """Return the scores that lead to a mask, the last first; −∞ stays −∞ in them."""
+    """Return the scores that lead to a mask, the last first; −∞ stays −∞ in them.
+
+    A mask that is made of scores comes after them in every form.
+    """
     line: list[Step] = []
     part: Expression | None = mask.operand
     while isinstance(part, Step) and part.operation and part.plain.startswith(BEFORE_MASK):
         line.append(part)
         part = None if part.plain.startswith("capped") else sources(part)[0]
-    return line
+    return line if {*line}.isdisjoint(walk(mask.mask, into_steps=True)) else []
 
 
 def shifts(trace: Trace, shown: Collection[str] = ()) -> Forms:

@@ -16,9 +16,10 @@ from attncli.checking.judging.early_rounding import ExplainedCells
 from attncli.checking.judging.judged_steps import Compared, Given, Judged, Misshapen, NotGiven
 from attncli.checking.judging.operands import Operands, Reference, axis_of_shares, bounded, middle
 from attncli.core.arithmetic.elements import Array
-from attncli.core.arithmetic.intervals import Interval, interval, is_equal
+from attncli.core.arithmetic.intervals import Interval, interval, is_equal, where
+from attncli.core.attention.masks import Masked
 from attncli.core.records import EMPTY, replace
-from attncli.core.tape.evaluation import Replay, Values
+from attncli.core.tape.evaluation import Replay, Values, evaluate
 from attncli.core.tape.step import Step
 
 Hypotheses: TypeAlias = tuple[
@@ -219,9 +220,22 @@ def _followed(operands: Operands, answer: Given) -> Iterator[Values]:
     step = answer.step
     yours = operands.written.result(step)
     yield yours
-    ends = bounded(operands.meant.result(step))
+    ends = _as_blocked(operands, answer, bounded(operands.meant.result(step)))
     known = agreement.is_informative(ends, max(largest(step.array), largest(yours)))
     yield Interval(np.where(known, ends.low, np.nan), np.where(known, ends.high, np.nan))
+
+
+def _as_blocked(operands: Operands, answer: Given, ends: Interval) -> Interval:
+    """Return intervals in which the student's own −∞ decides where a mask leaves open what it is.
+
+    From −∞ to a score, any number would follow.
+    """
+    open_ = (ends.low == -np.inf) & (ends.high > -np.inf)
+    if not isinstance(masked := answer.step.operation, Masked) or not open_.any():
+        return ends
+    scores = evaluate(masked.operand, operands.meant)
+    kept = where(np.isneginf(answer.written.values), ends.low, scores)
+    return where(open_, kept, ends)
 
 
 def correct(operands: Operands, answer: Given) -> Iterator[ExplainedCells]:

@@ -17,7 +17,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, hull, interval, where
 from attncli.core.attention.normalizers import Hardmax, Sparsemax
 from attncli.core.attention.softmax import ALONG_KEYS, Exp, Sum
-from attncli.core.mechanisms.trace import Result, Trace
+from attncli.core.calculation.trace import Result, Trace
 from attncli.core.records import EMPTY, Record
 from attncli.core.tape.evaluation import Change, Replay, Values, sources
 from attncli.core.tape.operations import Divide, MatMul

@@ -17,9 +17,9 @@ from attncli.checking.judging.equivalent_forms import Forms
 from attncli.checking.judging.judge import Judge
 from attncli.checking.judging.judged_steps import WRONG, Finding, Judged, Misshapen
 from attncli.checking.judging.operands import Reference
+from attncli.core.calculation.trace import Trace
 from attncli.core.errors import InputError
-from attncli.core.mechanisms.trace import Trace
-from attncli.core.problem.kinds import KINDS
+from attncli.core.problem.keys import KINDS
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.cell_names import LETTERS, meant
 from attncli.core.tape.operations import TOKEN_AXES

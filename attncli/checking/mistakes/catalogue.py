@@ -14,23 +14,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from attncli.checking.mistakes import (
-    of_blocks,
-    of_delta,
-    of_differential,
-    of_gates,
-    of_gradients,
-    of_latent,
     of_masks,
-    of_networks,
     of_normalizers,
     of_positions,
-    of_recurrent,
     of_score_inputs,
     of_scores,
-    of_tiles,
     of_weights,
 )
-from attncli.checking.mistakes.mistake import (
+from attncli.core.attention.masks import Mask, Masked, kept
+from attncli.core.calculation.mistake import (
     Changes,
     Mistake,
     Nodes,
@@ -41,27 +33,33 @@ from attncli.checking.mistakes.mistake import (
     mistake,
     wrong,
 )
-from attncli.core.attention.masks import Mask, Masked, kept
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.calculation.trace import Trace
+from attncli.core.declare import WHEN_ADDED, Declared, declared
 from attncli.core.records import Record, replace
 from attncli.core.tape.evaluation import Change, transform
 from attncli.core.tape.operations import MatMul, Scale, Transposed
 from attncli.core.tape.step import Expression, Step
 
 FILES = (
-    *(of_scores, of_positions, of_masks, of_recurrent, of_weights, of_normalizers),
-    *(of_delta, of_gates, of_differential, of_latent, of_networks, of_tiles),
-    *(of_score_inputs, of_blocks, of_gradients),
+    *map(vars, (of_scores, of_positions, of_masks)),
+    *(one.mistakes() for one in declared().values()),
+    *map(vars, (of_weights, of_normalizers, of_score_inputs)),
 )
-"""The modules of the mistakes, simple ones first: explanations are preferred in this order."""
+"""The names in the modules of mistakes, simple ones first: this order prefers explanations."""
 
 MISTAKES: dict[str, Mistake] = {
     id_: replace(row, id=id_)
-    for file in FILES
-    for id_, row in vars(file).items()
+    for names in FILES
+    for id_, row in names.items()
     if isinstance(row, Mistake) and not id_.startswith("_")
 }
 """Every mistake by its id, the name by which its module knows it."""
+
+
+@WHEN_ADDED.append
+def _add(one: Declared) -> None:
+    rows = (row for row in one.mistakes().values() if isinstance(row, Mistake))
+    MISTAKES.update({row.id: row for row in rows})
 
 
 Search: TypeAlias = Callable[[Step, Trace], Changes]

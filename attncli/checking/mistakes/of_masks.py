@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import Changes, Nodes, made_by, made_of, mistake, wrong
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import MASKS, Mask, Masked, first_place, kept
 from attncli.core.attention.softmax import Exp, Sum
+from attncli.core.calculation.mistake import Changes, Nodes, made_by, made_of, mistake, wrong
+from attncli.core.calculation.trace import Trace
 from attncli.core.errors import collected
 from attncli.core.formulas.text import text
 from attncli.core.formulas.tree import Formula, Infix, Name, Number, minus, nodes, substituted
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
 from attncli.core.tape.operations import Transposed
 from attncli.core.tape.step import Operation, Step

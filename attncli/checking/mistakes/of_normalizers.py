@@ -8,16 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import (
-    Changes,
-    Nodes,
-    made_by,
-    made_of,
-    mistake,
-    rising,
-    wrong,
-)
-from attncli.checking.mistakes.mutations import passed_over
 from attncli.checking.mistakes.of_masks import with_mask
 from attncli.checking.mistakes.of_scores import sigmoid
 from attncli.checking.mistakes.of_weights import DIVIDE_BY_SUM, tempered
@@ -26,7 +16,17 @@ from attncli.core.attention.masks import Masked, kept
 from attncli.core.attention.normalizers import NORMALIZERS, Hardmax, Sigmoid, Sparsemax, Unblocked
 from attncli.core.attention.parameters import Normalize
 from attncli.core.attention.softmax import Exp, ShiftedExp, Sum, WithSink, shifted
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.calculation.mistake import (
+    Changes,
+    Nodes,
+    made_by,
+    made_of,
+    mistake,
+    rising,
+    wrong,
+)
+from attncli.core.calculation.mutations import passed_over
+from attncli.core.calculation.trace import Trace
 from attncli.core.records import replace
 from attncli.core.tape.cell_names import place_word
 from attncli.core.tape.evaluation import array_of

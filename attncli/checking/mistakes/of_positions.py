@@ -8,15 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import (
-    Changes,
-    Nodes,
-    made_by,
-    made_of,
-    mistake,
-    negative,
-    wrong,
-)
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.angles import PAIRS, Waves
 from attncli.core.attention.position_operations import (
@@ -29,7 +20,16 @@ from attncli.core.attention.position_operations import (
     Rotated,
     Sinusoids,
 )
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.calculation.mistake import (
+    Changes,
+    Nodes,
+    made_by,
+    made_of,
+    mistake,
+    negative,
+    wrong,
+)
+from attncli.core.calculation.trace import Trace
 from attncli.core.records import EMPTY, replace
 from attncli.core.tape.evaluation import array_of, rewritten, transform
 from attncli.core.tape.operations import Add, MatMul, Scale

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import (
+from attncli.core.attention.masks import Masked
+from attncli.core.attention.scores import (
+    SCORES,
+    Cosine,
+    GaussianExponent,
+    PairDot,
+    Pairs,
+    RepeatHeads,
+    SplitHeads,
+)
+from attncli.core.calculation.mistake import (
     Changes,
     Nodes,
     is_named,
@@ -17,17 +27,7 @@ from attncli.checking.mistakes.mistake import (
     uncut,
     wrong,
 )
-from attncli.core.attention.masks import Masked
-from attncli.core.attention.scores import (
-    SCORES,
-    Cosine,
-    GaussianExponent,
-    PairDot,
-    Pairs,
-    RepeatHeads,
-    SplitHeads,
-)
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.calculation.trace import Trace
 from attncli.core.records import replace
 from attncli.core.tape.evaluation import walk
 from attncli.core.tape.operations import Below, MatMul, Transposed, dot
@@ -149,12 +149,13 @@ def all_weight_matrices_transposed(step: Step, trace: Trace) -> Changes:
     "Append the new key and value to the cache first; a token attends to itself, too.",
 )
 def cache_without_new_token(step: Step, trace: Trace) -> Changes:
-    """The scores of new keys blocked, if there are earlier ones; in `decode` those of each time."""
+    """The scores of new keys blocked, if there are earlier ones; at each time, where there are."""
     if step.plain.startswith("scores") and trace.problem.rules.normalize.name == "softmax":
         change: dict[str, Expression] = {}
         for scores in (one for one in trace if one.plain.startswith("scores")):
             keys = scores.array.shape[-1]
-            earlier = keys - 1 if trace.problem.kind == "decode" else trace.problem.sizes.size("p")
+            is_at_a_time = len(scores.trailing) == 1 and f"K{scores.suffix}" in trace
+            earlier = keys - 1 if is_at_a_time else trace.problem.sizes.size("p")
             if earlier:
                 change[scores.name] = _first_alone(made_of(scores), earlier, keys)
         if step.name in change:

@@ -7,26 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import (
-    Changes,
-    Nodes,
-    is_bias,
-    is_named,
-    is_projection,
-    made_by,
-    made_of,
-    mistake,
-    rising,
-    wrong,
-)
-from attncli.checking.mistakes.mutations import (
-    instead,
-    inverted,
-    left_out,
-    other_factor,
-    passed_over,
-    turned,
-)
 from attncli.core.attention.scores import (
     ConcatenatePairs,
     Cosine,
@@ -36,22 +16,37 @@ from attncli.core.attention.scores import (
     RepeatHeads,
 )
 from attncli.core.attention.softmax import Exp
+from attncli.core.calculation.mistake import (
+    ROOT_OF_D_K,
+    Changes,
+    Nodes,
+    divides_by_root,
+    is_bias,
+    is_named,
+    is_projection,
+    made_by,
+    made_of,
+    mistake,
+    rising,
+    wrong,
+)
+from attncli.core.calculation.mutations import (
+    instead,
+    inverted,
+    left_out,
+    other_factor,
+    passed_over,
+    turned,
+)
+from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.text import text
-from attncli.core.formulas.tree import Root, named
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
 from attncli.core.tape.backward_operations import Hadamard, Subtract
 from attncli.core.tape.evaluation import everywhere, rewritten, sources, transform
 from attncli.core.tape.operations import Add, Concatenate, MatMul, Scale, SoftCap, Tanh, Transposed
 from attncli.core.tape.step import Expression, Operation, ShapeError, Step
 
-ROOT = Root(named("d_k"))
-
 OTHER_DIVISOR = "The scores were divided by {by}, not by {right}."
-
-
-def divides_by_root(scale: Scale) -> bool:
-    return scale.times == 1 and scale.symbol is not None and text(scale.symbol) == text(ROOT)
 
 
 not_scaled = passed_over(Scale, "The scores were not scaled.")
@@ -82,7 +77,10 @@ def _scaled_by(step: Step, trace: Trace, *letters: str) -> Changes:
             by = sqrt(size) if letter.startswith("√") else float(size)
             other = replace(scale, times=1.0, over=by)
             shown = f"{letter} = √{size} = {by:.4g}" if letter[0] == "√" else f"{letter} = {by:g}"
-            right = text(scale.symbol or ROOT), text(scale.value or scale.symbol or ROOT)
+            right = (
+                text(scale.symbol or ROOT_OF_D_K),
+                text(scale.value or scale.symbol or ROOT_OF_D_K),
+            )
             yield {step.name: other}, {"by": (letter, shown), "right": right}
 
 
@@ -113,9 +111,9 @@ def scaled_needlessly(step: Step, trace: Trace) -> Changes:
     is_scaled = any(other.stem == "scaled" for other in trace)
     when = "which comes one step later" if is_scaled else "which is not asked for"
     if step.plain.startswith("scores"):
-        yield {step.name: Scale(node, over=root, symbol=ROOT)}, {"when": when}
+        yield {step.name: Scale(node, over=root, symbol=ROOT_OF_D_K)}, {"when": when}
     elif isinstance(node, Exp) and not is_scaled:
-        scaled = Scale(node.operand, over=root, symbol=ROOT)
+        scaled = Scale(node.operand, over=root, symbol=ROOT_OF_D_K)
         yield {step.name: replace(node, operand=scaled)}, {"when": when}
 
 

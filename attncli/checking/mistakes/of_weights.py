@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import (
+from attncli.core.attention.normalizers import Unblocked
+from attncli.core.attention.scores import MergeHeads, RepeatHeads, SplitHeads
+from attncli.core.attention.softmax import Exp, Sum
+from attncli.core.calculation.mistake import (
     Changes,
     Nodes,
+    is_mixture,
     is_named,
     made_by,
     made_of,
@@ -19,12 +23,10 @@ from attncli.checking.mistakes.mistake import (
     rewritten_steps,
     wrong,
 )
-from attncli.core.attention.normalizers import Unblocked
-from attncli.core.attention.scores import MergeHeads, RepeatHeads, SplitHeads
-from attncli.core.attention.softmax import Exp, Sum
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.calculation.trace import Trace
+from attncli.core.problem.keys import KINDS
 from attncli.core.records import replace
-from attncli.core.tape.evaluation import array_of, rewritten, transform, walk
+from attncli.core.tape.evaluation import array_of, rewritten, walk
 from attncli.core.tape.operations import Add, Divide, MatMul, Scale, Transposed
 from attncli.core.tape.step import Expression, Operation, Step
 
@@ -176,22 +178,18 @@ def attention_transposed(step: Step, trace: Trace) -> Changes:
         yield {step.name: Transposed(made_of(step))}, {}
 
     def rule(node: Expression) -> Nodes:
-        if _is_mixture(node):
+        if is_mixture(node):
             yield replace(node, left=Transposed(node.left))
 
     for other in rewritten(made_of(step), rule):
         yield {step.name: other}, {}
 
 
-def _is_mixture(node: Expression) -> TypeGuard[MatMul]:
-    return isinstance(node, MatMul) and is_named(node.left, "weights")
-
-
 @mistake("The weights were multiplied by {used}, not by the values.")
 def input_instead_of_values(step: Step, trace: Trace) -> Changes:
     """Weights · X for weights · V; the input cut into heads where there are several."""
     node = made_of(step)
-    if not _is_mixture(node):
+    if not is_mixture(node):
         return
     for other in (*_inputs(trace), *_inputs_of_layer(trace)):
         # In pooling, and between two sentences, an input itself is what is mixed.
@@ -209,7 +207,7 @@ def _inputs(trace: Trace) -> Iterator[Step]:
 
 
 def _inputs_of_layer(trace: Trace) -> Iterator[Step]:
-    if trace.problem.kind == "transformer" and "V" in trace.steps:
+    if KINDS[trace.problem.kind].has_layers and "V" in trace.steps:
         for part in walk(made_of(trace.steps["V"])):
             if isinstance(part, Step) and part.operation is not None:
                 yield part
@@ -228,7 +226,7 @@ def queries_instead_of_values(step: Step, trace: Trace) -> Changes:
 
 def _other_values(step: Step, *names: str) -> Changes:
     node = made_of(step)
-    if not _is_mixture(node):
+    if not is_mixture(node):
         return
     for name in names:
         for other in walk(node.left, into_steps=True):
@@ -239,32 +237,9 @@ def _other_values(step: Step, *names: str) -> Changes:
                 yield {step.name: replace(node, right=right)}, {"used": name}
 
 
-@mistake("The values were mixed by {used}, not by {right}.")
-def weights_of_other_side(step: Step, trace: Trace) -> Changes:
-    """The weights of the other sentence, transposed or not, in co-attention."""
-    node = made_of(step)
-    if trace.problem.kind != "co_attention" or not _is_mixture(node):
-        return
-    right = node.left.name if isinstance(node.left, Step) else ""
-    used = {"weights_x": "weights_memory", "weights_memory": "weights_x"}.get(right, "")
-    if used not in trace:  # scores that are the weights need no step of their own
-        return
-    # Weights that come later are not yet judged: they are made anew from what comes before.
-    other = _worked_out(trace[used]) if used == "weights_memory" else trace[used]
-    n, m = trace[used].array.shape[-2:]
-    for weights in (Transposed(other), *([other] if n == m else ())):
-        yield {step.name: replace(node, left=weights)}, {"used": used, "right": right}
-
-
-def _worked_out(step: Step) -> Expression:
-    return transform(
-        made_of(step), lambda part: _worked_out(part) if part.name.endswith("_memory") else part
-    )
-
-
 @mistake("This is the mean of the values: every key got the same weight.")
 def equal_weights(node: MatMul) -> Nodes:
-    if _is_mixture(node):
+    if is_mixture(node):
         yield replace(node, left=wrong(lambda a: np.full(a.shape, 1 / a.shape[-1]), node.left))
 
 

@@ -15,12 +15,12 @@ from attncli.checking.judging.agreement import CUT_OFF, MAX_COINCIDENCE, agrees
 from attncli.checking.judging.judge import Judge
 from attncli.checking.judging.judged_steps import CORRECT, Finding
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.checking.mistakes.mistake import Blanks, Mistake, Words, in_words
-from attncli.checking.mistakes.mutations import MUTATIONS
 from attncli.checking.naming.hypotheses import Hypothesis, WrongStep
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.softmax import Sum
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.calculation.mistake import Blanks, Mistake, Words, in_words
+from attncli.core.calculation.mutations import MUTATIONS
+from attncli.core.calculation.trace import Trace
 from attncli.core.records import Record, replace
 from attncli.core.tape.evaluation import Change, Values, broadcast_to_step, evaluate, sources, walk
 from attncli.core.tape.operations import Transposed
@@ -162,8 +162,8 @@ def mistakes_before(
         key = "mistakes", place, rows is MUTATIONS
         return judge.reference.kept(key, partial(mistakes_in, judge.trace, place, rows))
 
-    is_choice = step.plain == "next"  # of one word among a few, which chance gives, too
-    hidden = [] if is_alone or is_choice else judge.operands.written.unknown_before(step)
+    # A student hits on one word among a few by chance, too.
+    hidden = [] if is_alone or step.marks_label else judge.operands.written.unknown_before(step)
     hidden = hidden[-MAX_HIDDEN:] if rows is MUTATIONS else hidden
     passed_over = {(one.name, source.name) for one in hidden for source in sources(one)}
     for one in in_order(

@@ -74,7 +74,7 @@ def _of_other_shape(judge: Judge, judged: Misshapen) -> Iterator[Finding]:
         if result is None or result.shape == step.array.shape:
             continue
         if step.columns and result.ndim == 4:
-            result = np.swapaxes(result, -1, -2)  # type: ignore[type-var]  # of intervals, too
+            result = np.swapaxes(result, -1, -2)  # of intervals, too
         result = interval(result.reshape([size for size in result.shape if size != 1]))
         if result.shape != numbers.shape or numbers.size < 2:
             continue

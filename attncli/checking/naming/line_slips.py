@@ -10,12 +10,12 @@ import numpy as np
 from attncli.checking.judging.agreement import MAX_ABOUT, NEARLY_ONE, ROUNDED, float_error, is_exact
 from attncli.checking.judging.judged_steps import ALL_THE_SAME, Finding
 from attncli.checking.judging.operands import axis_of_shares
-from attncli.checking.mistakes.mistake import made_by
 from attncli.checking.naming.hypotheses import MAX_WORKED_SIZE, Hypothesis, WrongStep, short_number
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, hull
 from attncli.core.attention.masks import Masked
 from attncli.core.attention.softmax import Exp, Shares, Sum
+from attncli.core.calculation.mistake import made_by
 from attncli.core.explaining.terms import Leaf, Term
 from attncli.core.tape.cell_names import cell_name, place_of
 from attncli.core.tape.evaluation import evaluate, sources

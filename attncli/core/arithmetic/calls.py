@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli.core.arithmetic.elements import ERF, Array
+from attncli.core.arithmetic.elements import ERF, JOINS, MOVES, REDUCTIONS, Array
 
 
 class CallRecorder(np.lib.mixins.NDArrayOperatorsMixin):
@@ -36,7 +36,7 @@ class CallRecorder(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if method != "__call__":  # such as `np.add.reduce`
-            raise NotImplementedError(method)
+            raise NotImplementedError(f"calls have no np.{ufunc.__name__}.{method}")
         result = self.called(ufunc, inputs, {})
         if "out" not in options:
             return result
@@ -65,18 +65,6 @@ def each(items: Any, kind: type | tuple[type, ...], rule: Callable[[Any], Any]) 
         return type(items)(each(item, kind, rule) for item in items)
     return rule(items) if isinstance(items, kind) else items
 
-
-JOINS = (np.concatenate, np.stack)
-MOVES = {
-    *JOINS, getitem, np.broadcast_to, np.diagonal, np.expand_dims, np.flip, np.moveaxis, np.ravel,
-    np.repeat, np.reshape, np.roll, np.squeeze, np.swapaxes, np.take, np.tile, np.transpose,
-}  # fmt: skip
-"""Functions that put numbers in other places, and calculate nothing."""
-
-REDUCTIONS = {
-    np.sum: "sum", np.max: "max", np.min: "min", np.any: "max", np.all: "min", np.mean: "",
-}  # fmt: skip
-"""Functions that make one number of all along an axis, with what they are on truths 0 and 1."""
 
 OPERANDS_ALONG_AXIS = {"total": 1, "cumsum": 1, "sort": 1, "take_along_axis": 2}
 """Other functions along one axis, which stays, with the number of their operands."""
@@ -140,11 +128,11 @@ class Call(CallRecorder):
             return function(args[0].array, float)
         if function is np.arange:  # in the kind of an array
             return function(*args, **options)
-        raise NotImplementedError(name)
+        raise NotImplementedError(f"a page cannot call np.{name}")
 
     def __bool__(self) -> bool:
         if self.name not in ("equal", "not_equal"):
-            raise NotImplementedError(self.name)
+            raise NotImplementedError("calls are right for any numbers: use np.where, not if")
         return self.name == "not_equal"
 
 
@@ -184,7 +172,7 @@ def _reduced(
 
 
 def _refuse_as_place(call: Call) -> None:
-    raise NotImplementedError("numbers that are places")
+    raise NotImplementedError("a page cannot take numbers for places")
 
 
 def _moved(function: Callable[..., Any], args: Any, options: dict[str, Any]) -> Call:
@@ -192,7 +180,7 @@ def _moved(function: Callable[..., Any], args: Any, options: dict[str, Any]) -> 
     first, *others = args
     each([*others, *options.values()], Call, _refuse_as_place)
     if function in JOINS:
-        first = each(first, np.ndarray, Call)
+        first = [part for part in each(first, np.ndarray, Call) if part.size]
     operands: list[Call] = []
 
     def placed(call: Call) -> Array:

@@ -7,12 +7,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from operator import getitem
 from typing import Any, TypeAlias
 
 import numpy as np
 
 # As `numpy.typing` defines `NDArray[Any]`, whose import would be felt at every start.
 Array: TypeAlias = np.ndarray[tuple[Any, ...], np.dtype[Any]]
+
+
+JOINS = (np.concatenate, np.stack)
+MOVES = {
+    *JOINS, getitem, np.broadcast_to, np.diagonal, np.expand_dims, np.flip, np.moveaxis, np.ravel,
+    np.repeat, np.reshape, np.roll, np.squeeze, np.swapaxes, np.take, np.tile, np.transpose,
+}  # fmt: skip
+"""Functions that put numbers in other places, and calculate nothing."""
+
+REDUCTIONS = {
+    np.sum: "sum", np.max: "max", np.min: "min", np.any: "max", np.all: "min", np.mean: "",
+}  # fmt: skip
+"""Functions that make one number of all along an axis, with what they are on truths 0 and 1."""
 
 
 def _operators(op: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -37,6 +51,16 @@ class Element:
     def combined(op: str, left: Any, right: Any) -> Any:
         """Return left op right, where one is such an element and op one of + - * / ^."""
         raise NotImplementedError
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what says so where NumPy looks for a function that these elements do not have."""
+        if not isinstance(getattr(np, name, None), np.ufunc):
+            raise AttributeError(name)
+
+        def missing(*_: object) -> None:
+            raise NotImplementedError(f"elements have no np.{name}")
+
+        return missing
 
     __add__, __radd__ = _operators("+")
     __sub__, __rsub__ = _operators("-")

@@ -106,7 +106,8 @@ def of_ordinary_size(rows: Any) -> tuple[Any, Array | None]:
     """
     if rows.dtype.kind in "Ou":
         return rows, None
-    _, exponent = np.frexp(np.abs(rows).max(axis=-1, keepdims=True))
+    size = np.abs(rows).max(axis=-1, keepdims=True)
+    _, exponent = np.frexp(getattr(size, "high", size))
     return np.ldexp(rows, -exponent), exponent
 
 

@@ -308,10 +308,15 @@ class SupportMean(Operation):
         return self._mean(upstream, weights > 0)
 
     def bounds(self, upstream: Any, weights: Any) -> Any:
-        """A weight that is written as 0 may be above it."""
-        from attncli.core.arithmetic.intervals import hull
-
-        return hull(*(self._mean(upstream, end > 0) for end in (weights.low, weights.high)))
+        """A weight that is written as 0 may be above it: the mean is then one of any of them."""
+        surely, maybe = weights.low > 0, weights.high > 0
+        along: dict[str, Any] = {"axis": self.along, "keepdims": True}
+        least = np.where(maybe, upstream.low, np.inf).min(**along)
+        most = np.where(maybe, upstream.high, -np.inf).max(**along)
+        is_open, kind = (surely != maybe).any(**along), type(weights)
+        mean = np.where(is_open, kind(least, most), self._mean(upstream, maybe))
+        none = kind(np.zeros_like(is_open), is_open & ~surely.any(**along))
+        return np.where(none, 0.0, mean)
 
     def _mean(self, numbers: Any, where: Array) -> Any:
         count = np.maximum(where.sum(axis=self.along, keepdims=True), 1)

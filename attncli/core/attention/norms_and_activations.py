@@ -183,6 +183,10 @@ class Deviation(Pointwise):
         return tree.Root(v if self.is_plain else tree.plus(v, constant(self.eps)))
 
 
+class Normed(Divide):
+    """Features divided by their deviation; of one that is 0, `normalized` warns."""
+
+
 LAYER_NORMS = Table(LayerNorm)
 
 
@@ -196,7 +200,7 @@ LAYER_NORMS = Table(LayerNorm)
 def layer_norm(tape: Tape, x: Step, eps: float) -> Operation:
     mean = tape.record("mean", Mean(x))
     variance = tape.record("variance", Variance(x, mean))
-    return Divide(Subtract(x, mean), Deviation(variance, eps, not eps))
+    return Normed(Subtract(x, mean), Deviation(variance, eps, not eps))
 
 
 @LAYER_NORMS.row(
@@ -208,7 +212,7 @@ def layer_norm(tape: Tape, x: Step, eps: float) -> Operation:
 )
 def rms_norm(tape: Tape, x: Step, eps: float) -> Operation:
     square = tape.record("mean_square", MeanSquare(x))
-    return Divide(x, Deviation(square, eps, not eps))
+    return Normed(x, Deviation(square, eps, not eps))
 
 
 def normalized(

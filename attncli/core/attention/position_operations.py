@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import floor, log2
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.operations import Add, constant, joined
 from attncli.core.tape.step import Derivatives, Expression, Operation, ShapeError
-
-if TYPE_CHECKING:
-    from attncli.core.arithmetic.intervals import Interval
 
 
 class FromPositions(Operation):
@@ -167,13 +164,6 @@ class OfAngles(Operation):
 
     def apply(self, angles: Array) -> Array:
         return self.waves.of(self.function, angles)
-
-    def bounds(self, angles: Interval) -> Interval:
-        """As `apply`; a sine or cosine changes by no more than its angle."""
-        most = float(self.waves.amplitude)
-        off = most * (angles.high - angles.low) / 2
-        middle = self.apply(angles.low + (angles.high - angles.low) / 2)
-        return type(angles)(np.maximum(middle - off, -most), np.minimum(middle + off, most))
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Nothing: no number of the problem changes the angles."""

@@ -180,7 +180,8 @@ def _check_rope(p: Settings, problem: Any) -> None:
             message = f"rope turns pairs of features, but cannot turn {features} of {size}"
             hint = f"write positions: {{name: rope, features: {size - size % 2}}}"
             hint = hint if size > 1 else "write matrices that make two features, or more"
-            where = "positions" if "positions" in problem.given else "W_kr"
+            is_written = "positions" in problem.given
+            where = "positions" if is_written else problem.sizes.bound[turned[0]].key
             raise fail(message, where, hint=hint, needs="sizes")
         if "sections" in p and 2 * sum(p["sections"]) != features:
             message = f"sections has {sum(p['sections'])} pairs, but rope turns {features // 2}"

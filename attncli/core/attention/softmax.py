@@ -139,10 +139,6 @@ class Largest(Operation):
             largest = np.maximum(largest, of_sink)
         return np.where(largest == -np.inf, 0.0, largest).astype(scores.dtype)
 
-    def bounds(self, *scores: Any) -> Any:
-        ends = (self.apply(*(getattr(s, end) for s in scores)) for end in ("low", "high"))
-        return type(scores[0])(*ends)
-
     def notation(self, columns: bool) -> tree.Formula:
         return tree.Words("largest")
 

@@ -107,19 +107,6 @@ def _outlined_mask(mask: Mask, n: int, m: int) -> Array | None:
     return None if first is None else outline((*first.shape[:2], n, m), float)
 
 
-def mixed(tape: Tape, s: Step, v: Step, rules: Rules, times: int = 1) -> Operation:
-    """Record the weights of scores (…, heads, n, m), or their tiles; return weights · v.
-
-    v is (…, kv_heads, m, d_v), of which `times` heads share each.
-    """
-    if rules.tile:
-        from attncli.core.attention.online import online_softmax  # few problems have tiles
-
-        warn_of_blocked(tape, s, rules)
-        return online_softmax(tape, s, v, rules.tile, rules.normalize, times)
-    return MatMul(normalize(tape, s, rules), RepeatHeads(v, times) if times > 1 else v)
-
-
 def normalize(tape: Tape, s: Expression, rules: Rules) -> Step:
     """Record `exp`, `sum` and `weights`, and warn of lines of which every cell is blocked."""
     warn_of_blocked(tape, s, rules)

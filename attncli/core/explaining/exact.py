@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array, filled
+from attncli.core.calculation.trace import Trace
 from attncli.core.errors import InputError, fail, not_installed
 from attncli.core.explaining import terms
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text as as_text
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.matrices import labelled_texts
 from attncli.core.numbers.parser import parse
 from attncli.core.numbers.written import NumberAsWritten, normalized, operation_of

@@ -13,13 +13,13 @@ from functools import cache
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
+from attncli.core.calculation.trace import Trace, find
 from attncli.core.errors import fail
 from attncli.core.explaining import terms
 from attncli.core.explaining.patterns import FilledFormula, Patterns
 from attncli.core.explaining.terms import Chosen, Leaf, Named, Term
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import pieces, text
-from attncli.core.mechanisms.trace import Trace, find
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.cell_names import Cells, Index, at_of, cell_name
 from attncli.core.tape.step import Operation, Step

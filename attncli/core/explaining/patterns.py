@@ -244,6 +244,10 @@ def _arguments(addends: Sequence[Term], function: str) -> list[Term]:
     return [argument for (argument,) in _operands(addends, function)]
 
 
+def _call(function: str, argument: tree.Formula) -> tree.Formula:
+    return tree.Call(function, (argument,))
+
+
 NODES: dict[str, Callable[..., tree.Formula]] = {
     "*": lambda *factors: tree.Times(factors),
     "/": tree.Fraction,
@@ -252,9 +256,7 @@ NODES: dict[str, Callable[..., tree.Formula]] = {
     "square": tree.Squared,
     "sqrt": tree.Root,
     "exp": lambda x: tree.Power(tree.Name("e"), x),
-    "ln": lambda x: tree.Call("ln", (x,)),
-    "tanh": lambda x: tree.Call("tanh", (x,)),
-    "erf": lambda x: tree.Call("erf", (x,)),
+    **{word: partial(_call, word) for word in ("ln", "abs", "tanh", "erf")},
     "at_least_zero": lambda x: tree.Call("max", (x, tree.Number("0"))),
     "max": lambda *x: tree.Call("max", x),
 }

@@ -43,6 +43,7 @@ class Term(Element):
         return Made(op, term_of(left), term_of(right))
 
     __neg__ = _function("negative")
+    __abs__ = _function("abs")
     at_least_zero = _function("at_least_zero")
     # NumPy calls these for each element of np.exp(array) and the like.
     exp = _function("exp")

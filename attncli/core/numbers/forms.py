@@ -17,6 +17,7 @@ from attncli.core.errors import (
     fail,
     refuse,
 )
+from attncli.core.installed import import_named
 from attncli.core.numbers.other_words import OTHER_WORDS, plain, way_out
 from attncli.core.numbers.written import (
     LARGEST_COUNT,
@@ -38,6 +39,10 @@ MATRIX_SUFFIXES = (".csv", ".tsv", ".txt", ".npy", ".xlsx")
 """The suffixes of files that hold a matrix."""
 
 
+SOME_KEYS = "Mapping[str, object]"
+"""The type of what is written as a mapping, for type checkers."""
+
+
 class Form(Record, eq=False):
     """How a value is written."""
 
@@ -47,6 +52,7 @@ class Form(Record, eq=False):
     names_file: bool = False  # whether a text may be the name of a matrix file
     either: tuple[str, ...] = ()  # keys of which exactly one is given
     needs: tuple[str, ...] = ()  # keys that are required
+    types: tuple[str, str] = ("Any", "object")  # of a value, and of what may be written
 
     def schema(self) -> Schema:
         parts = self.parts()
@@ -66,6 +72,7 @@ class ArrayForm(Form):
     broadcasts: bool = False  # whether an axis of size 1 fits any size
     is_weight: bool = False  # whether programs store it (out, in), as weights_as can say
     names_file: bool = True
+    types: tuple[str, str] = ("Array", "MatrixLike")
 
 
 def any_of(kinds: Sequence[Schema]) -> Schema:
@@ -211,15 +218,16 @@ def _truth(raw: object, path: KeyPath) -> bool:
     return word in YES
 
 
-TEXT = Form(as_text, (ANY_WORD,))
-LABELS = Form(_labels, (LIST_OF_WORDS, ANY_WORD))
-TRUTH = Form(_truth, ({"$ref": "#/$defs/truth"},))
+TEXT = Form(as_text, (ANY_WORD,), types=("str", "NumberLike"))
+LABELS = Form(_labels, (LIST_OF_WORDS, ANY_WORD), types=("tuple[str, ...]", "Words"))
+TRUTH = Form(_truth, ({"$ref": "#/$defs/truth"},), types=("bool", "bool | str | None"))
 
 
 class Choice(Form):
     """The form of one of several words, which may be the keys of a table."""
 
     known: Callable[[], Collection[str]] = tuple
+    types: tuple[str, str] = ("str", "str | None")
 
     def words(self) -> list[str]:
         return [*self.known()]
@@ -246,6 +254,8 @@ def choice(words: Collection[str] | Callable[[], Collection[str]]) -> Choice:
         other = OTHER_WORDS.get(plain(word).removesuffix("_attention"), "")
         if other in known:
             return other
+        if not isinstance(words, tuple | list) and import_named(word) and word in look_up():
+            return word
         message = f"unknown {dotted(path)} {visible(word)}"
         raise fail(message, *path, hint=other if " " in other else way_out(word, known))
 
@@ -254,7 +264,8 @@ def choice(words: Collection[str] | Callable[[], Collection[str]]) -> Choice:
 
 def count(least: int | None = 1, most: int = LARGEST_COUNT) -> Form:
     """Return the form of a whole number of at most `most`, and of at least `least` where given."""
-    return Form(partial(to_count, least=least, most=most), (whole_number(least, most),))
+    read = partial(to_count, least=least, most=most)
+    return Form(read, (whole_number(least, most),), types=("int", "NumberLike"))
 
 
 def number(above: int = 0, most: int | None = None, or_equal: bool = False) -> Form:
@@ -272,7 +283,8 @@ def number(above: int = 0, most: int | None = None, or_equal: bool = False) -> F
 
     bounds = {"minimum" if or_equal else "exclusiveMinimum": above}
     bounds |= {} if most is None else {"maximum": most}
-    return Form(read, (any_of([{"type": "number"} | bounds, WRITTEN]),))
+    schema = any_of([{"type": "number"} | bounds, WRITTEN])
+    return Form(read, (schema,), types=("float", "NumberLike"))
 
 
 def matrix(stack: str = "", broadcasts: bool = False, infinite: bool = False) -> ArrayForm:
@@ -364,4 +376,5 @@ def mapping(
             raise fail(f"{dotted(path)} needs either {' or '.join(either)}", *path, hint=hint)
         return read_parts(written, path, parts)
 
-    return Form(read, parts=lambda: parts, needs=needs, either=either)
+    types = "Mapping[str, Any]", "Mapping[str, object] | None"
+    return Form(read, parts=lambda: parts, needs=needs, either=either, types=types)

@@ -12,18 +12,13 @@ OTHER_WORDS = {
     "dot_product": "dot",
     "scaled_dot_product": "scaled_dot",
     "mse": "mean_squared_error",
-    "mla": "latent",
     "luong": "Luong et al. have three: write dot, general or concat",
     "dynamic": "write a greater base, as dynamic scaling has for a text of this length",
     "longrope": "longrope has a factor for each pair: write linear, llama3 or yarn",
-    "differential": "write kind: self, and differential: {lambda: 0.5}",
-    "seq2seq": (
-        "write kind: cross, X: the decoder's states (queries), memory: the encoder's (keys);"
-        " or kind: encoder_decoder, which makes them"
-    ),
-    **{cell: f"write kind: encoder_decoder, and cell: {cell}" for cell in ("lstm", "gru", "rnn")},
 }
-"""Other words for those that may be chosen; with a blank in it, it is a hint."""
+"""Other words for those that may be chosen; with a blank in it, it is a hint.
+
+The mechanisms add theirs, see `Declared.other_names`."""
 
 NOT_CALCULATED = {
     "a mixture of experts is not calculated; write W_1, W_3 and W_2 of the expert that is chosen": (

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from attncli.core.problem.key_values import is_flat
-from attncli.core.problem.kinds import TEXT_KEYS
+from attncli.core.problem.keys import TEXT_KEYS
 
 AnyProblem = TypeVar("AnyProblem")
 """The class `Problem`, whose module imports this one."""

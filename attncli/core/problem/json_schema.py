@@ -1,25 +1,19 @@
-"""The JSON Schema of a problem file, and the types of its keys for type checkers.
+"""The JSON Schema of a problem file, from the tables that read it.
 
-The schema comes from the tables that read a file. `Fault.needs` marks the faults that it cannot
-express. `ProblemKeys` lists the keys again, as type checkers cannot read tables.
+`Fault.needs` marks the faults that it cannot express.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
-from fractions import Fraction
-from typing import TypeAlias, TypedDict
-
-from numpy.typing import ArrayLike
+from collections.abc import Iterable, Iterator
 
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.parameters import AXES
+from attncli.core.declare import Mechanism
 from attncli.core.numbers.forms import DEFINITIONS, NOTHING, Schema, any_of, listed, or_nothing
+from attncli.core.problem.common import layer_forms
 from attncli.core.problem.key_values import names_of, pattern_of
-from attncli.core.problem.keys import KEYS, layer_forms
-from attncli.core.problem.kinds import KINDS, REPLACES, Kind
-from attncli.core.problem.marking import Marking
+from attncli.core.problem.keys import KEYS, KINDS, REPLACES
 from attncli.core.problem.rows import WITH_LABELS
 
 
@@ -34,11 +28,11 @@ def schema() -> Schema:
         "title": "An attention problem",
         "type": ["object", "array"],
         "properties": {
-            key: {"description": row.meaning}
+            key: {"description": row.about}
             | or_nothing(any_of([row.form.schema(), *[BY_LABEL] * (key in WITH_LABELS)]))
             for key, row in KEYS.items()
         }
-        | {"layers": {"description": KEYS["layers"].meaning} | _layers()},
+        | {"layers": {"description": KEYS["layers"].about} | _layers()},
         "patternProperties": _other_names(KEYS),
         "additionalProperties": False,
         "allOf": [
@@ -91,7 +85,7 @@ def _replaced() -> Iterator[Schema]:
         yield {"if": _given(direct), "then": _without(replaced)}
 
 
-def _of_kind(name: str, kind: Kind) -> Schema:
+def _of_kind(name: str, kind: Mechanism) -> Schema:
     is_default = name == KEYS["kind"].default
     named = {"properties": {"kind": {"enum": [name, *([None] if is_default else [])]}}}
     rules: list[Schema] = [_without(key for key in KEYS if key not in kind.keys)]
@@ -115,119 +109,3 @@ def _given(*keys: str) -> Schema:
 
 def _without(keys: Iterable[str]) -> Schema:
     return {"patternProperties": {f"^(?:{'|'.join(map(pattern_of, keys))})$": NOTHING}}
-
-
-NumberLike: TypeAlias = str | float | Fraction | Decimal | None
-MatrixLike: TypeAlias = ArrayLike | Sequence[object] | NumberLike
-Words: TypeAlias = str | Sequence[str] | None
-NameLike: TypeAlias = str | Mapping[str, object] | None
-"""A name, or a mapping of the name and its parameters."""
-
-
-class ProblemKeys(TypedDict, total=False):
-    """The keys of a problem as keyword arguments; `KEYS` gives their meanings.
-
-    A matrix may be nested lists of numbers or of written numbers, a text block, or anything that
-    NumPy can read as an array: tensors, tables of pandas, the steps of a trace. None leaves a key
-    out.
-    """
-
-    title: str | None
-    notes: str | None
-    student: str | None
-    variant: NumberLike
-    problem: NumberLike
-    kind: str | None
-    tokens: Words
-    memory_tokens: Words
-    X: MatrixLike
-    memory: MatrixLike
-    W_q: MatrixLike
-    W_k: MatrixLike
-    W_v: MatrixLike
-    W_dq: MatrixLike
-    W_uq: MatrixLike
-    W_qr: MatrixLike
-    W_dkv: MatrixLike
-    W_uk: MatrixLike
-    W_uv: MatrixLike
-    W_kr: MatrixLike
-    W_o: MatrixLike
-    b_q: MatrixLike
-    b_k: MatrixLike
-    b_v: MatrixLike
-    b_o: MatrixLike
-    Q: MatrixLike
-    K: MatrixLike
-    V: MatrixLike
-    scores: MatrixLike
-    heads: NumberLike
-    kv_heads: NumberLike
-    score: NameLike
-    gate: Mapping[str, MatrixLike] | None
-    differential: Mapping[str, object] | None
-    past: Mapping[str, MatrixLike] | None
-    qk_norm: NameLike
-    scale: NumberLike
-    softcap: NumberLike
-    bias: MatrixLike
-    positions: NameLike | Sequence[str | Mapping[str, object]]
-    ids: MatrixLike | Mapping[str, object]
-    document: Words
-    mask: MatrixLike | Mapping[str, object]
-    normalize: NameLike
-    online: Mapping[str, NumberLike] | None
-    tokens_as: str | None
-    weights_as: str | None
-    round: NumberLike | Mapping[str, object]
-    W_c: MatrixLike
-    W: MatrixLike
-    A: MatrixLike
-    b: MatrixLike
-    u: MatrixLike
-    h_0: MatrixLike
-    c_0: MatrixLike
-    cell: str | None
-    encoder: Mapping[str, MatrixLike] | None
-    decoder: Mapping[str, MatrixLike] | None
-    attends: str | None
-    reset: str | None
-    update: str | None
-    alpha: MatrixLike
-    W_alpha: MatrixLike
-    b_alpha: MatrixLike
-    beta: MatrixLike
-    W_beta: MatrixLike
-    b_beta: MatrixLike
-    S_0: MatrixLike
-    activation: str | None
-    output_activation: str | None
-    enhance: bool | str | None
-    form: str | None
-    latent_norm: str | None
-    gain_q: MatrixLike
-    gain_kv: MatrixLike
-    layers: Sequence[Mapping[str, object]] | Mapping[str, Mapping[str, object]] | None
-    norm: str | None
-    place: str | None
-    eps: NumberLike
-    gain_1: MatrixLike
-    shift_1: MatrixLike
-    gain_2: MatrixLike
-    shift_2: MatrixLike
-    W_1: MatrixLike
-    b_1: MatrixLike
-    W_3: MatrixLike
-    b_3: MatrixLike
-    W_2: MatrixLike
-    b_2: MatrixLike
-    embedding: Mapping[str, object] | None
-    final_norm: Mapping[str, object] | None
-    unembedding: str | None
-    W_u: MatrixLike
-    target: Words
-    gradient: MatrixLike | Mapping[str, object]
-    learning_rate: NumberLike
-    names: Mapping[str, str] | str | None
-    answers: Mapping[str, object] | None
-    marking: Marking | Mapping[str, object] | None

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from attncli.core.attention.scores import SCORES
+from attncli.core.declare import WHEN_ADDED, Declared, Mechanism, declared
 from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, fail, refuse
+from attncli.core.installed import import_named
 from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.matrices import as_raw, grid_in, to_array
-from attncli.core.numbers.other_words import HINTS, OTHER_WORDS
+from attncli.core.numbers.other_words import HINTS
 from attncli.core.numbers.written import dotted, is_open, name_of, shape_words
-from attncli.core.problem.keys import KEYS, WITH_PARTS
-from attncli.core.problem.kinds import KINDS
+from attncli.core.problem.keys import BESIDE_KINDS, KEYS, KINDS, WITH_PARTS
 from attncli.core.problem.rows import PATTERNS, row_name
 from attncli.core.problem.shapes import heads_of
 from attncli.core.records import EMPTY
@@ -39,18 +40,23 @@ from attncli.core.text.strings import (
 LONG = {"q": ("query",), "k": ("key",), "v": ("value",), "o": ("out", "output")}
 """Words for the letters of weights, as in W_query."""
 
-WEIGHTS = {
-    f"{letter}{word}".lower(): f"{letter}{key[1:]}"
-    for letter in "Wb"
-    for key, row in KEYS.items()
-    if isinstance(row.form, ArrayForm) and row.form.is_weight
-    for word in (key[2:], *LONG.get(key[2:], ()))
-} | {
-    f"{word}{kind}": f"W_{letter}"
-    for letter, words in LONG.items()
-    for word in words
-    for kind in ("weight", "weights", "weightmatrix", "projection")
-}
+
+def _weights() -> dict[str, str]:
+    return {
+        f"{letter}{word}".lower(): f"{letter}{key[1:]}"
+        for letter in "Wb"
+        for key, row in KEYS.items()
+        if isinstance(row.form, ArrayForm) and row.form.is_weight
+        for word in (key[2:], *LONG.get(key[2:], ()))
+    } | {
+        f"{word}{kind}": f"W_{letter}"
+        for letter, words in LONG.items()
+        for word in words
+        for kind in ("weight", "weights", "weightmatrix", "projection")
+    }
+
+
+WEIGHTS = _weights()
 """Weights and biases by their letters alone; they have more names than can be listed."""
 
 IGNORED_IN_WEIGHTS = "_^{}$ "
@@ -64,8 +70,6 @@ STORED = regex(
     r"|(?P<word>[qkvo]|query|key|value|output\.dense)\.weight)"
 )
 """The name of a weight of `nn.Linear` in a state_dict: self_attn.q_proj.weight, query.weight."""
-
-AS_STORED = "first rows and the others, and weights_as: out_in"
 
 SIZES_FOLLOW = "leave it out, sizes follow from the matrices; 1/sqrt(d_k) in scale knows d_k"
 WITHOUT_KEY = {
@@ -81,14 +85,7 @@ WITHOUT_KEY = {
     "write b_q, b_k and b_v, its three equal parts": "in_proj_bias c_attn.bias",
     "write it under W_o, as Conv1D stores (in, out)": "c_proj",
     "write it under b_o": "c_proj.bias",
-    OTHER_WORDS["seq2seq"]: "s h",
-    f"write W_dkv and W_kr, its {AS_STORED}": "kv_a_proj_with_mqa wkv_a",
-    f"write W_uk and W_uv, of each head its {AS_STORED}": "kv_b_proj wkv_b",
-    f"write W_uq and W_qr, of each head its {AS_STORED}": "q_b_proj wq_b",
-    "write it under W_dq": "q_a_proj wq_a",
-    "write latent_norm: rms, and the gains under gain_q and gain_kv": (
-        "q_a_layernorm kv_a_layernorm kv_norm"
-    ),
+    **{hint: words for one in declared().values() for hint, words in one.hints.items()},
 }
 """Hints for keys of other tools that no one key replaces; the rows of `KEYS` have the rest."""
 
@@ -180,6 +177,9 @@ def with_keys(written: Mapping[str, Any]) -> dict[str, Any]:
 
     None leaves a key out. The name of a row, k1, becomes k_1.
     """
+    kind = written.get("kind")
+    if isinstance(kind, str) and kind not in KINDS:
+        import_named(kind)  # its keys are known from then on
     named: dict[str, Any] = {}
     first: dict[str, str] = {}
     faults: list[Fault] = []
@@ -234,7 +234,7 @@ def hint_for(word: str, shape: Sequence[int] = (), fitting: Sequence[str] = ()) 
     return f"its shape is {shape_words(shape)}: is it {' or '.join(near) or 'left over'}?"
 
 
-DEFAULTS: Mapping[str, Any] = {key: row.default for key, row in KEYS.items()}
+DEFAULTS: dict[str, Any] = {key: row.default for key, row in KEYS.items()}
 MAX_KEPT_AS_WRITTEN = 10_000
 """Maximum number of numbers, or characters of a text block, of a key that is kept as written.
 
@@ -269,11 +269,11 @@ def _unknown(key: str, named: Mapping[str, Any]) -> Fault:
     """Return the fault of an unknown key; of a matrix, with its shape and the keys that have it."""
     kind = KINDS.get(str(named.get("kind", "self")), KINDS["self"])
     sizes, shape = dict[str, int](), _shape(named[key])
-    for name, axes in kind.all_shapes.items():
+    for name, axes in kind.shapes.items():
         sizes |= zip(axes, _shape(named.get(name))[-len(axes) :], strict=False)
     fitting = [
         name
-        for name, axes in kind.all_shapes.items()
+        for name, axes in kind.shapes.items()
         if name in KEYS.keys() - named.keys() and prod(shape[: -len(axes)]) == 1
         if all(
             sizes.get(axis, size) == size
@@ -291,16 +291,31 @@ def _shape(raw: Any) -> tuple[int, ...]:
     return ()
 
 
+@lru_cache(32)
+def _defaults_in_order(kind: Mechanism) -> dict[str, Any]:
+    """Return the defaults of all keys, first of those of a kind, in its order."""
+    return {key: DEFAULTS[key] for key in (*kind.keys, *DEFAULTS)}
+
+
+@WHEN_ADDED.append
+def _add(one: Declared) -> None:
+    WEIGHTS.update(_weights())
+    WITHOUT_KEY.update(one.hints)
+    DEFAULTS.update({key: row.default for key, row in one.own.items()})
+    _defaults_in_order.cache_clear()
+
+
 def with_defaults(read: dict[str, Any]) -> dict[str, Any]:
     """Return the values of all keys; the defaults of some depend on other keys."""
-    values = {**DEFAULTS, **{key: dict(DEFAULTS[key]) for key in WITH_PARTS}, **read}
+    kind = KINDS[read.get("kind", DEFAULTS["kind"])]
+    values = _defaults_in_order(kind) | {key: dict(DEFAULTS[key]) for key in WITH_PARTS} | read
     values["heads"], values["kv_heads"] = heads_of(values, read)
-    values["score"] = values["score"] or {"name": KINDS[values["kind"]].score}
-    if "W_kr" in read and not values["positions"]:
-        values["positions"] = KEYS["positions"].form.read("rope", ("positions",))
+    values["score"] = values["score"] or {"name": kind.score}
+    for one in (kind, *BESIDE_KINDS):
+        one.defaults(read, values)
     usual = "1" if "scores" in read else SCORES[values["score"]["name"]].scale
     values["scale"] = values["scale"] or usual
-    values |= KINDS[values["kind"]].variant_of(values)
+    values |= kind.variant_of(values)
     if "normalize" not in read and "scores" not in read:
         values["normalize"] = {"name": SCORES[values["score"]["name"]].normalize}
     return values

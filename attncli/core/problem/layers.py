@@ -16,10 +16,10 @@ from attncli.core.attention.norms_and_activations import LAYER_NORMS
 from attncli.core.attention.positions import POSITIONS
 from attncli.core.errors import Fault, KeyPath, changed, fail
 from attncli.core.numbers.forms import known_parts
+from attncli.core.problem.common import layer_forms
 from attncli.core.problem.key_values import with_keys
-from attncli.core.problem.keys import KEYS, layer_forms
+from attncli.core.problem.keys import KEYS
 from attncli.core.records import Record, replace
-from attncli.core.text.strings import count_in, did_you_mean, visible
 
 Problem: TypeAlias = Any
 """A `Problem`, whose module imports this one."""
@@ -122,37 +122,3 @@ def with_arrays(problem: Problem, arrays: Mapping[str, Array]) -> tuple[Problem,
 def eps_of(norm: str, eps: float | None) -> float:
     """Return what a norm adds to the variance: a number, or by default that of the norm."""
     return LAYER_NORMS[norm].eps if eps is None and norm in LAYER_NORMS else eps or 0.0
-
-
-def final_norm(problem: Problem) -> dict[str, Any]:
-    """Return the norm after the last layer: by default that of the layer, with its usual eps."""
-    parts = problem.final_norm
-    if "final_norm" not in problem.given:
-        return {}
-    last = (problem.layers or (problem,))[-1]
-    norm = parts.get("norm", last.norm if last.norm != "none" else "layer")
-    return {**parts, "norm": norm, "eps": eps_of(norm, parts.get("eps"))}
-
-
-def places_of(problem: Problem, key: str) -> tuple[int, ...]:
-    """Return the places in the vocabulary, from 0, of the words of `tokens` or `target`.
-
-    A word is a label of the vocabulary, or else a number from 1.
-
-    Raises:
-        InputError: for a word that is neither.
-    """
-    labels = problem.embedding.get("vocabulary", ())
-    place_of, size = {label: place for place, label in enumerate(labels)}, problem.sizes["v"]
-    places = []
-    for place, word in enumerate(getattr(problem, key)):
-        if word in place_of:
-            places.append(place_of[word])
-        elif 1 <= count_in(word) <= size:
-            places.append(int(word) - 1)
-        else:
-            number = f"write a number from 1 to {size}"
-            hint = did_you_mean(word, labels) if labels else number
-            message = f"{visible(word)} is not in the vocabulary"
-            raise fail(message, key, place, hint=hint, needs="values")
-    return tuple(places)

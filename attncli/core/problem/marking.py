@@ -171,7 +171,9 @@ MARKING_PARTS: dict[str, Form] = {
     "rtol": forms.number(),
 }
 PARTS_OF_MARKING = forms.mapping(MARKING_PARTS, "such as {decimals: 2, ask: [weights, output]}")
-MARKING = replace(PARTS_OF_MARKING, read=read_marking)
+MARKING = replace(
+    PARTS_OF_MARKING, read=read_marking, types=("Marking", f"Marking | {forms.SOME_KEYS} | None")
+)
 
 COURSE_NAMES = Form(
     _names,
@@ -180,4 +182,5 @@ COURSE_NAMES = Form(
         {"type": "object", "propertyNames": {"pattern": f"^{COURSE_NAME}$"}}
         | {"additionalProperties": forms.ANY_WORD},
     ),
+    types=("Mapping[str, str]", "Mapping[str, str] | str | None"),
 )

@@ -19,8 +19,7 @@ from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.matrices import as_block
 from attncli.core.problem import key_values, shapes
 from attncli.core.problem.alike import Forms, numbers_of
-from attncli.core.problem.keys import WITH_PARTS, ProblemFields
-from attncli.core.problem.kinds import COMMON_OPTIONS, KINDS, LAYER_OPTIONS, TEXT_KEYS
+from attncli.core.problem.keys import COMMON_OPTIONS, KINDS, OF_TOKENS, TEXT_KEYS, WITH_PARTS
 from attncli.core.problem.marking import Marking, read_marking
 from attncli.core.problem.misfits import misfits
 from attncli.core.problem.rows import with_rows
@@ -30,7 +29,9 @@ from attncli.core.tape.step import LEADING
 from attncli.core.text.strings import OF_LAYER
 
 if TYPE_CHECKING:
-    from attncli.core.problem.json_schema import ProblemKeys
+    from attncli.core.problem.fields import ProblemFields, ProblemKeys
+else:
+    ProblemFields = object  # its attributes are the keys, by their names
 
 
 class Problem(ProblemFields):
@@ -247,8 +248,9 @@ class Problem(ProblemFields):
     @property
     def floats(self) -> type[np.floating[Any]]:
         """The type of all numbers of the calculation: float32 if all those of tokens are short."""
-        tokens = [self.__dict__[key] for key in ("X", "memory", "Q", "K", "V", "scores")]
-        sizes = [a.itemsize for a in (*tokens, self.embedding.get("table")) if a is not None]
+        tokens = (self.__dict__[key] for key in OF_TOKENS)
+        arrays = (a for one in tokens for a in (one.values() if isinstance(one, dict) else [one]))
+        sizes = [one.itemsize for one in arrays if isinstance(one, np.ndarray)]
         if not sizes:
             return self.x_floats
         return np.float32 if max(sizes) < 8 else np.float64
@@ -337,7 +339,7 @@ class Problem(ProblemFields):
             if key == "layers":
                 each = enumerate(self.layers if value else (), 1)
                 value = {str(number): layer.options(layer.layer_keys) for number, layer in each}
-            elif self.layers and key in LAYER_OPTIONS and key not in self.given:
+            elif self.layers and key in KINDS[self.kind].layer_keys and key not in self.given:
                 continue  # each layer has it
             if key not in hidden and value not in (None, (), {}):
                 options[key] = list(value) if isinstance(value, tuple) else value

@@ -12,8 +12,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import Fault, InputError, KeyPath, fail
 from attncli.core.numbers.matrices import as_raw, labelled_texts
 from attncli.core.numbers.written import shape_words
-from attncli.core.problem.keys import KEYS
-from attncli.core.problem.kinds import KINDS
+from attncli.core.problem.keys import KEYS, KINDS, OF_TWO_TEXTS
 from attncli.core.text.strings import count_in, count_of, regex, visible
 
 ROW = regex(r"([qkvxhs])[_^{(]*(\d{1,4})[)}]*")
@@ -87,7 +86,7 @@ def with_rows(named: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, list[
                 raise fail(message, *path, hint=hint, needs="sizes")
         values[key] = np.stack(vectors, axis=int(named.get("tokens_as") == "columns"))
     if ("s" in named or "s_1" in named) and "memory" in paths:
-        values.setdefault("kind", "cross")
+        values.setdefault("kind", OF_TWO_TEXTS)
     return values, paths
 
 

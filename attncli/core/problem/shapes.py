@@ -7,17 +7,16 @@ the first, and a message can name both.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
 from attncli.core.attention.scores import SCORES
+from attncli.core.declare import Mechanism, Option, Shapes
 from attncli.core.errors import Fault, refuse
 from attncli.core.numbers.forms import ArrayForm, Form
 from attncli.core.numbers.written import shape_words
-from attncli.core.problem import networks
-from attncli.core.problem.keys import KEYS
-from attncli.core.problem.kinds import KINDS, MASKING, Kind, Shapes
+from attncli.core.problem.keys import KEYS, KINDS, cutting, shapes_with
 from attncli.core.problem.values import NamedRow, Table
 from attncli.core.records import Record, replace
 from attncli.core.text.strings import OF_LAYER
@@ -53,6 +52,13 @@ def is_transposed(key: str, tokens_as: str, weights_as: str) -> bool:
     return is_turned if tokens_as == "columns" else weights_as == "out_in" and form.is_weight
 
 
+def is_learned(key: str) -> bool:
+    """Return whether the matrix of a key, or of a part such as `score.W`, is learned."""
+    head, _, part = OF_LAYER.sub("", key, 1).partition(".")
+    row = KEYS.get(head)
+    return bool(key) and (row is None or not {head, part}.intersection(row.fixed))
+
+
 def leading_axes(key: str, axes: int, heads: int, stacked: bool = False) -> tuple[str, ...]:
     """Return the names of the axes before those of the matrix: "batch", "head", or both.
 
@@ -80,11 +86,17 @@ class Sizes:
     """The letters bound so far, and what did not fit; messages count what the user counts."""
 
     def __init__(
-        self, heads: int, kv_heads: int, columns: bool, weights_as: str = "in_out", halves: int = 1
+        self,
+        heads: int,
+        kv_heads: int,
+        columns: bool,
+        weights_as: str = "in_out",
+        cut_by: Option | None = None,
     ) -> None:
         self.heads = heads
         self.kv_heads = kv_heads
-        self.halves = halves  # number of parts of each head's queries and keys
+        self.halves = cut_by.halves if cut_by else 1  # number of parts of each head's queries
+        self.cut_by = cut_by.name if cut_by else ""
         self.columns = columns
         self.written_as = ("columns" if columns else "rows", weights_as)
         self.bound = {"1": Bound(1, "", "", "there is one number per head")}
@@ -177,7 +189,7 @@ class Sizes:
             option = "heads" if count == self.heads else counter
             message = f"{option} = {count} does not divide the {size} {counted} of {key}"
             if has_halves:
-                option = "differential"
+                option = self.cut_by
                 message = f"{count} halves need a multiple of {count} {noun}, but {words}"
             self.note(option, message, key)
             return
@@ -255,13 +267,6 @@ def _refuse_heads(key: str, shape: tuple[int, ...], origin: str, other: int, opt
     refuse([Fault(message, (key,), hint, related=(origin,), needs="sizes")])
 
 
-LATE_KEYS = (
-    *("bias", "mask", "qk_norm", "positions", "gate", "W_o", "b_o", "W_c", "score"),
-    *("differential", "gradient"),
-)
-"""Keys that are bound after queries, keys and values, and so are the ones at fault."""
-
-
 def sizes_of(values: Mapping[str, Any], shape_of: Mapping[str, tuple[int, ...]]) -> Sizes:
     """Return the letters of a problem, bound to sizes, and what does not fit as faults.
 
@@ -269,19 +274,19 @@ def sizes_of(values: Mapping[str, Any], shape_of: Mapping[str, tuple[int, ...]])
     """
     kind = KINDS[values["kind"]]
     heads, kv_heads = values["heads"], values["kv_heads"]
-    written_as, halves = values["weights_as"], 1 + bool(values["differential"])
-    sizes = Sizes(heads, kv_heads, values["tokens_as"] == "columns", written_as, halves)
+    is_columns = values["tokens_as"] == "columns"
+    sizes = Sizes(heads, kv_heads, is_columns, values["weights_as"], cutting(values))
     sizes.bound["heads"] = Bound(size=heads, key="", noun="", words=f"heads is {heads}")
     if heads % kv_heads:
         message = f"kv_heads = {kv_heads} does not divide heads = {heads}"
         sizes.note("kv_heads", message, "heads")
         return sizes
     shapes = _of_arrays(shapes_of(kind, values), shape_of)
-    late = [key for key in shapes if key.partition(".")[0] in LATE_KEYS]
+    late = [key for key in shapes if KEYS[key.partition(".")[0]].is_late]
     for key in shapes:
         if key not in late:
             sizes.bind_matrix(key, shape_of[key], shapes[key])
-    if values["tokens"] and kind.tokens not in sizes and values["embedding"]:
+    if values["tokens"] and kind.tokens not in sizes and kind.makes:
         sizes.bind(kind.tokens, len(values["tokens"]), "tokens", "labels")
     if not sizes.faults and not values["layers"]:
         _imply(sizes, kind, shape_of)
@@ -291,48 +296,30 @@ def sizes_of(values: Mapping[str, Any], shape_of: Mapping[str, tuple[int, ...]])
         sizes.bind(letter, 1, key, "rows")
     for key in late:
         sizes.bind_matrix(key, shape_of[key], shapes[key])
-    vocabulary = values["embedding"].get("vocabulary", ())
-    labelled = {
-        "tokens": (kind.tokens, values["tokens"]),
-        "memory_tokens": ("m", values["memory_tokens"]),
-        "target": ("n", values["target"]),
-        "embedding.vocabulary": ("v", vocabulary),
-    }
-    for key, (letter, labels) in labelled.items():
+    for key, letter, labels in (("tokens", kind.tokens, values["tokens"]), *_labels(values)):
         if labels and letter in sizes:
             sizes.bind(letter, len(labels), key, "labels")
     _refuse_two_readings(sizes, shapes, values, shape_of)
     return sizes
 
 
-def shapes_of(kind: Kind, values: Mapping[str, Any]) -> Shapes:
+def _labels(values: Mapping[str, Any]) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """Yield each key of words, or its part, with the letter that counts them, and the words."""
+    for key, row in KEYS.items():
+        for part, letter in row.labels.items():
+            words = values[key].get(part, ()) if part else values[key]
+            yield f"{key}.{part}" if part else key, letter, words
+
+
+def shapes_of(kind: Mechanism, values: Mapping[str, Any]) -> Shapes:
     """Return the letters of every matrix of a problem; the parts of a key share its letters."""
-    shapes = dict(kind.shapes)
-    if kind.variants is not None:
-        option, variants = kind.variants
-        shapes |= variants.get(values[option], {})
-    if values["kind"] == "encoder_decoder":
-        shapes = networks.attending(shapes, values["attends"])
-    if values["W_c"] is not None:  # it makes the last step, which a target is compared with
-        shapes["gradient"] = ("n", "d_c")
-    if values["past"]:
-        shapes |= {f"past.{name}": ("p", *shapes[name][1:]) for name in ("K", "V")}
-        shapes |= dict.fromkeys(MASKING, ("n", "p + m"))
-    if values["gate"]:
-        axis = -2 if is_transposed("gate.W", values["tokens_as"], values["weights_as"]) else -1
-        is_by_head = values["gate"]["W"].shape[axis] == values["heads"]
-        shapes |= gate_shapes("heads" if is_by_head else "heads*d_v")
+    shapes = shapes_with(kind, values)
     for key in ("score", "normalize", "qk_norm"):
         parameters = _table_of(key)[values[key]["name"]].parameters if values[key] else ()
         shapes |= {f"{key}.{p.name}": p.shape for p in parameters if p.shape}
     positions = _table_of("positions").values() if values["positions"] else ()
     of_positions = (p for row in positions for p in row.parameters if p.shape)
     return shapes | {f"positions.{p.name}": p.shape for p in of_positions}
-
-
-def gate_shapes(width: str) -> Shapes:
-    """Return the letters of a gate's matrix and bias, for the letters of its columns."""
-    return {"gate.W": ("d_model", width), "gate.b": (width,)}
 
 
 def _table_of(key: str) -> Table:
@@ -349,7 +336,7 @@ def _of_arrays(shapes: Shapes, keys: Collection[str]) -> Shapes:
     return {key: shapes[rows[key]] for key in sorted(arrays, key=lambda key: ranks[rows[key]])}
 
 
-def _imply(sizes: Sizes, kind: Kind, keys: Collection[str]) -> None:
+def _imply(sizes: Sizes, kind: Mechanism, keys: Collection[str]) -> None:
     """Bind the letters that follow from others where matrices are left out."""
     left_out = [rule for rule in kind.implied if not any(key in keys for key in rule.unless)]
     for implied in left_out:

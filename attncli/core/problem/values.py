@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from attncli.core.attention.parameters import SCALE_NAMES, SETTINGS, Parameter
 from attncli.core.errors import Fault, KeyPath, changed, collected, fail
+from attncli.core.installed import import_named
 from attncli.core.numbers import forms
 from attncli.core.numbers.forms import LABELS, Form, Schema
 from attncli.core.numbers.other_words import HINTS, plain
@@ -45,6 +46,7 @@ class NamedRow(Form):
     default: str = ""  # the row that is meant if only parameters are written
     settings: Mapping[str, Form] = EMPTY  # keys that every row takes, beside its parameters
     is_list: bool = False  # whether several rows may be listed
+    types: tuple[str, str] = ("Mapping[str, Any]", "NameLike")
 
     def words(self) -> list[str]:
         return [*self.table()]
@@ -165,39 +167,21 @@ def _ids() -> Form:
     return ONE_POSITION.accepted("rope")["ids"]
 
 
-IDS = Form(lambda raw, path: _ids().read(raw, path), forms.ROWS_OF_NUMBERS, lambda: _ids().parts())
+IDS = Form(
+    lambda raw, path: _ids().read(raw, path),
+    forms.ROWS_OF_NUMBERS,
+    lambda: _ids().parts(),
+    types=("Any", f"MatrixLike | {forms.SOME_KEYS}"),
+)
 
-POSITION_FORM = replace(ONE_POSITION, read=_all_positions, is_list=True)
+POSITION_FORM = replace(
+    ONE_POSITION,
+    read=_all_positions,
+    is_list=True,
+    types=("Mapping[str, Any]", "NameLike | Sequence[str | Mapping[str, object]]"),
+)
 
 QK_NORM = _named_row("norm", partial(_table, "norms", "norms_and_activations"), "rms")
-
-GATE = forms.mapping(
-    {"W": forms.weight(), "b": forms.vector()},
-    "gate: {W: [[…]], b: […]}, W with a column per head, or per feature",
-    needs=("W",),
-)
-OF_LAMBDA = ("lambda_q1", "lambda_k1", "lambda_q2", "lambda_k2")
-DIFFERENTIAL = forms.mapping(
-    {
-        **dict.fromkeys(("lambda", "lambda_init"), forms.vector(broadcasts=True)),
-        **dict.fromkeys((*OF_LAMBDA, "gain"), forms.vector()),
-        "norm": forms.choice(lambda: layer_norms()),  # noqa: PLW0108 – it is defined below
-        "eps": forms.number(or_equal=True),
-    },
-    "differential: {lambda: 0.5}, or {lambda_init: 0.8, lambda_q1: […], …_k1, …_q2 and …_k2}",
-    either=("lambda", "lambda_q1"),
-    beside={
-        **dict.fromkeys(OF_LAMBDA, (*OF_LAMBDA, "lambda_init")),
-        "lambda_init": ("lambda_q1 or norm",),
-        "norm": ("lambda_init",),
-        **dict.fromkeys(("gain", "eps"), ("norm",)),
-    },
-)
-PAST = forms.mapping(
-    {"K": forms.matrix("either"), "V": forms.matrix("either")},
-    "past: {K: [[…]], V: [[…]]}, a row for each earlier token",
-    needs=("K", "V"),
-)
 
 
 def layer_norms() -> list[str]:
@@ -207,20 +191,6 @@ def layer_norms() -> list[str]:
 def feed_forward_activations() -> list[str]:
     tables = (_table(name, "norms_and_activations") for name in ("activations", "with_gate"))
     return [name for table in tables for name in table]
-
-
-EMBEDDING = forms.mapping(
-    {"vocabulary": forms.LABELS, "table": forms.matrix()},
-    "embedding: {vocabulary: [I, am], table: [[1, 0], [0, 1]]}",
-)
-FINAL_NORM = forms.mapping(
-    {
-        "norm": forms.choice(layer_norms),
-        "eps": forms.number(or_equal=True),
-        **dict.fromkeys(("gain", "shift"), forms.vector()),
-    },
-    "final_norm: {gain: [1, 1], shift: [0, 0]}",
-)
 
 
 MAX_LAYERS = 1_000
@@ -269,6 +239,8 @@ def _mask(raw: object, path: KeyPath) -> dict[str, object]:
         raise fail(f"unknown mask {visible(raw)}", *path, hint=hint)
     if not isinstance(raw, Mapping):
         return {"keep": _table("masks")["keep"].form.read(raw, path)}
+    for key in (str(key) for key in raw if key not in _mask_parts()):
+        import_named(key)
     parts = _mask_parts()
     if raw.get("when") is None:
         return forms.read_parts(forms.known_parts(raw, path, parts), path, parts)
@@ -295,7 +267,11 @@ class _MaskForm(Form):
 
 
 MASK = _MaskForm(
-    _mask, ({"enum": ["causal", "none"]}, MATRIX_OR_FILE, *forms.BITS), _mask_parts, names_file=True
+    _mask,
+    ({"enum": ["causal", "none"]}, MATRIX_OR_FILE, *forms.BITS),
+    _mask_parts,
+    names_file=True,
+    types=("Mapping[str, Any]", f"MatrixLike | {forms.SOME_KEYS}"),
 )
 
 
@@ -343,53 +319,12 @@ def _round(raw: object, path: KeyPath) -> dict[str, object]:
 
 
 TWO_OR_3SF = (forms.whole_number(0, MAX_DIGITS_OF_FLOATS), forms.STRING | {"pattern": SIGNIFICANT})
-ROUND = Form(_round, TWO_OR_3SF, lambda: ROUND_PARTS, either=ROUNDING_KEYS)
-
-SUM = "sum"
-OF_TARGET = "loss"
-LOSSES = (SUM, "squared_error", "half_squared_error", "mean_squared_error", OF_TARGET)
-"""Losses of the output z: Σ z; Σ (z − target)² over 1, 2 or the count of z; cross-entropy."""
-
-
-def _loss(raw: object, path: KeyPath) -> object:
-    """Return the name of a loss; `gradient: loss` is no name to choose in `{loss: …}`."""
-    return raw if raw == OF_TARGET else forms.choice(LOSSES[:-1]).read(raw, path)
-
-
-GRADIENT_PARTS: dict[str, Form] = {
-    "loss": replace(forms.choice(LOSSES), read=_loss),
-    **dict.fromkeys(("target", "upstream"), forms.matrix("batch")),
-}
-
-
-def _gradient(raw: object, path: KeyPath) -> dict[str, object]:
-    """Return a loss by its name, or an upstream gradient; a matrix alone is the latter."""
-    if isinstance(raw, str) and not re.search(MATRIX_OR_FILE["pattern"], raw):
-        raw = {"loss": raw}
-    if not isinstance(raw, Mapping):
-        return {"upstream": GRADIENT_PARTS["upstream"].read(raw, path)}
-    parts = forms.known_parts(raw, path, GRADIENT_PARTS)
-    if ("loss" in parts) == ("upstream" in parts):
-        hint = f"write {path[0]}: sum, or {path[0]}: {{loss: squared_error, target: …}}"
-        raise fail(f"{path[0]} needs either loss or upstream", *path, hint=hint)
-    values = forms.read_parts(parts, path, GRADIENT_PARTS)
-    has_target, is_error = "target" in parts, values.get("loss", SUM) not in (SUM, OF_TARGET)
-    if is_error and not has_target:
-        message = f"the loss {values['loss']} needs target, of the shape of the output"
-        hint = f"write {path[0]}: {{loss: {values['loss']}, target: [[1, 0], [0, 1]]}}"
-        raise fail(message, *path, hint=hint, needs="values")
-    if has_target and not is_error:
-        message = f"target has no use in {path[0]} without a loss that compares with it"
-        raise fail(message, *path, "target", hint="use squared_error", needs="values")
-    return values
-
-
-GRADIENT = Form(
-    _gradient,
-    ({"enum": [SUM, OF_TARGET]}, MATRIX_OR_FILE, *forms.STACKS["batch"]),
-    lambda: GRADIENT_PARTS,
-    names_file=True,
-    either=("loss", "upstream"),
+ROUND = Form(
+    _round,
+    TWO_OR_3SF,
+    lambda: ROUND_PARTS,
+    either=ROUNDING_KEYS,
+    types=("Mapping[str, Any]", f"NumberLike | {forms.SOME_KEYS}"),
 )
 
 
@@ -400,7 +335,9 @@ def _answers(raw: object, path: KeyPath) -> Mapping[object, object]:
     return raw  # which `check` reads
 
 
-ANSWERS = Form(_answers, ({"type": "object"},))
+ANSWERS = Form(
+    _answers, ({"type": "object"},), types=("Mapping[str, Any]", f"{forms.SOME_KEYS} | None")
+)
 
 
 def _scale(raw: object, path: KeyPath) -> str:
@@ -418,7 +355,11 @@ def _scale(raw: object, path: KeyPath) -> str:
     return text
 
 
-SCALE = Form(_scale, ({"type": "number"}, forms.STRING | {"pattern": of_expression(SCALE_NAMES)}))
+SCALE = Form(
+    _scale,
+    ({"type": "number"}, forms.STRING | {"pattern": of_expression(SCALE_NAMES)}),
+    types=("str", "NumberLike"),
+)
 
 BIAS_NAMES = ("i", "j", "h", "n", "m", "heads")
 """The query, the key and the head, counted from 1, and the number of each."""
@@ -437,4 +378,9 @@ def _bias(raw: object, path: KeyPath) -> Any:
 
 
 BIAS_TEXT = forms.STRING | {"pattern": r"^[\w\s.,()[\]<>=!≤≥≠%∞π√·×−+*/^-]*$"}
-BIAS_FORM = replace(BIAS_MATRIX, read=_bias, kinds=(*BIAS_MATRIX.kinds, BIAS_TEXT))
+BIAS_FORM = replace(
+    BIAS_MATRIX,
+    read=_bias,
+    kinds=(*BIAS_MATRIX.kinds, BIAS_TEXT),
+    types=("Array | Formula", "MatrixLike"),
+)

@@ -45,6 +45,9 @@ class Digits(Element):
     def __neg__(self) -> Digits:
         return Digits(-self.decimal)
 
+    def __abs__(self) -> Digits:
+        return Digits(abs(self.decimal))
+
     def __eq__(self, other: object) -> bool:
         return self.decimal == _decimal(other)
 

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from itertools import chain, product
 
+from attncli.core.declare import WHEN_ADDED, Declared, declared
 from attncli.core.formulas.text import text
 from attncli.core.formulas.tree import Cell, Vector
 from attncli.core.records import Record
@@ -155,14 +156,6 @@ WORDS = """
 Q: query queries hookq querystates
 K: key keys hookk keystates
 V: value values hookv valuestates vc
-c_q: cq compressedq compressedqueries querylatent latentqueries
-c_kv: ckv compressedkv latent latents kvlatent latentkv
-Q_C: qc qnope qpass contentqueries
-K_C: kc knope kpass contentkeys
-Q_absorbed: absorbedq absorbedqueries
-Q_rotary: rotaryq
-K_rotary: rotaryk
-context_c: contextlatent latentcontext
 Q_normed: normedq normedqueries qnorm querystates
 K_normed: normedk normedkeys knorm keystates
 positions: pe positionalencoding positionalencodings positionencoding positionalembedding
@@ -190,7 +183,6 @@ weights: a p α alpha alphas weight attention attn attentionweights attnweights 
     pesos pesosdeatención
 context: c z contexts contextvector contextvectors contextvec contextvecs \
     allcontextvecs headoutputs av hookz
-H: h annotations states encoderstates hiddenstates
 concat: z concatenated concatenation concatheads headsconcatenated
 output: z y o out outputs result attentionoutput av va attnoutput hookattnout attentionq,k,v \
     softmaxqkt/√dkv softmaxqktv ausgabe sortie salida
@@ -226,16 +218,22 @@ MODULE = regex(r"(?<![\w.])(?:\w++\.)+(?=hook_)")
 HEADS_AFTER_TOKENS = regex(rf"(?:{MODULE.pattern})?hook_(?:rot_)?[qkvz]")
 """The hooks of TransformerLens whose axes are (batch, token, head, feature)."""
 
-OTHERS = (
-    *("hidden", "attentional", "aligned", "enhanced", "h", "c", "loss", "delta"),
-    *("sink", "phi", "g", "frequencies", "angles", "cos", "sin", "table"),
-    *("mean", "variance", "meansquare", "normed", "attended", "residual", "scorehidden"),
-    *("gate", "wgate", "bgate", "m", "l", "rescale", "decayed", "read", "error"),
-    *("lambda", "lambdainit", "gain", "rescaled", *"fiozrns", "hn"),
-    *("activated", "value", "gated", "feedforward", "final", "logits", "probabilities", "next"),
-    *("explogits", "sumlogits", "upstream"),
-)
+OTHERS = [
+    *("hidden", "attentional", "delta", "sink", "phi", "g", "frequencies", "angles", "cos", "sin"),
+    *("table", "mean", "variance", "meansquare", "normed"),
+]
 """The beginnings of the names of all steps that have no aliases, after `d_` or `new_`."""
+
+
+def _add(one: Declared) -> None:
+    """Take in the steps of a mechanism, and the other words for them."""
+    OTHERS.extend(one.step_names.split())
+    ALIASES.update({name: words.split() for name, words in one.step_words.items()})
+
+
+for one in declared().values():
+    _add(one)
+WHEN_ADDED.append(_add)
 
 PARTS = regex(r"(?P<before>d_)?(?P<name>.+?)(?P<time>_\d+)?")
 """The name of a step, perhaps of a gradient, or of a time: d_scores, scores_2."""
@@ -301,10 +299,9 @@ def may_mean_step(word: str, inputs: Collection[str]) -> bool:
 def _any_step(inputs: frozenset[str]) -> re.Pattern[str]:
     names = chain(ALIASES, *ALIASES.values(), OTHERS, inputs)
     known = "|".join(re.escape(_plain(name)) for name in names)
-    parts = "net|score|gate|differential|normalize|qknorm|past|positions|embedding|finalnorm"
-    return re.compile(
-        rf"(d|new)?({parts}|(en|de)coder|[wub])?({known})(x|memory|q|kv|k|final|context|\d)*"
-    )
+    rows = chain(*(one.own.items() for one in declared().values()))
+    parts = "|".join(_plain(key) for key, row in rows if isinstance(row.default, dict))
+    return re.compile(rf"(d|new)?(net|{parts}|[wub])?({known})(x|memory|q|kv|k|final|context|\d)*")
 
 
 def has_time(name: str) -> bool:

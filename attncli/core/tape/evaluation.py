@@ -14,6 +14,7 @@ import numpy as np
 
 from attncli.core.arithmetic.elements import Array, are_floats
 from attncli.core.arithmetic.floats import all_finite
+from attncli.core.errors import fail
 from attncli.core.records import EMPTY, replace
 from attncli.core.tape.step import ALL, Expression, Operation, Region, ShapeError, Step
 
@@ -45,8 +46,11 @@ def apply_to(
 ) -> Any:
     """Apply an operation to arrays; `constant` is as for `evaluate`.
 
+    The result has the type of an operand, also where `apply` made truths, or wider floats.
+
     Raises:
         ShapeError: if the operation has no result for them.
+        InputError: if `apply` does with elements, intervals or calls what only floats can do.
     """
     # A number that knows how it was written is a float here, or NumPy would widen float32.
     if operation.float_fields:
@@ -64,12 +68,23 @@ def apply_to(
     ]
     with np.errstate(all="ignore"):  # an overflow is noticed, and named, by the tape
         try:
-            if not others:
-                return operation.apply(*arrays)
-            (interval,) = others
-            return operation.bounds(*(a if type(a) is interval else interval(a, a) for a in arrays))
+            if others:
+                (interval,) = others
+                ends = [a if type(a) is interval else interval(a, a) for a in arrays]
+                found = operation.bounds(*ends)
+                return (found if type(found) is interval else interval(found, found)).astype(float)
+            result = operation.apply(*arrays)
+            if result.dtype == arrays[0].dtype:
+                return result
+            types = {array.dtype for array in arrays}
+            return result if result.dtype in types else result.astype(np.result_type(*types))
         except ValueError as error:  # NumPy's, for shapes that do not go together
             raise ShapeError(*error.args) from error
+        except (AttributeError, NotImplementedError, TypeError) as error:
+            if all(map(are_floats, arrays)):
+                raise
+            hint = "An operation, in docs/extending.md, lists the functions that apply may use"
+            raise fail(f"{type(operation).__name__} needs floats: {error}", hint=hint) from error
 
 
 def array_of(expression: Expression, held: dict[Expression, Array] | None = None) -> Array:
@@ -392,4 +407,4 @@ def broadcast_to_step(values: V | None, step: Step) -> V | None:
     sizes = zip(values.shape, step.array.shape, strict=False)
     if values.ndim != step.array.ndim or any(size not in (1, wide) for size, wide in sizes):
         return None
-    return np.broadcast_to(values, step.array.shape)  # type: ignore[arg-type, return-value]
+    return np.broadcast_to(values, step.array.shape)  # type: ignore[return-value]

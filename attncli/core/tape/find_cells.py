@@ -320,19 +320,21 @@ def _first_cell(step: Step) -> str:
 
 def _along(step: Step, words: Sequence[str], name: str) -> tuple[int | range, ...]:
     """Return the places along rows and columns that words name; all where no word is."""
-    axes = step.axes[len(step.leading) :]
-    named = [axis for axis in axes if axis != "sum"]
+    axes = step.trailing
+    on_paper = step.swapped(tuple(range(len(axes))))
+    named = [at for at in on_paper if axes[at] != "sum"]
     if len(words) < len(named):  # a row is a token's, also where tokens are columns
-        named = [axis for axis in step.trailing if axis != "sum"][: len(words)]
+        named = sorted(named)[: len(words)]
     elif len(words) == len(axes):
-        named = list(axes)
+        named = list(on_paper)
     if len(words) > len(named):
+        axes = step.swapped(axes)
         places = f"of the places of {step.name}, which are {', '.join(axes)}"
         hint = f"such as {_first_cell(step)}"
         raise fail(f"{visible(name)} gives {len(words)} {places}", hint=hint)
     pairs = zip(named, words, strict=True)
-    spans = {axis: _span(step, axis, word, name) for axis, word in pairs}
-    return tuple(spans.get(axis, range(_size(step, axis))) for axis in axes)
+    spans = {at: _span(step, axes[at], word, name) for at, word in pairs}
+    return tuple(spans.get(at, range(_size(step, axes[at]))) for at in on_paper)
 
 
 def _size(step: Step, axis: str) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from typing import Any
 
 import numpy as np
 
@@ -183,6 +184,9 @@ class Divide(Operation):
         shape = np.broadcast_shapes(dividend.shape, divisor.shape)
         zeros = np.zeros(shape, np.result_type(dividend, divisor))
         return np.divide(dividend, divisor, out=zeros, where=divisor != 0)
+
+    def bounds(self, dividend: Any, divisor: Any) -> Any:
+        return np.where(divisor == 0, 0.0, dividend / divisor)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Da = dc / b and db = −dc ⊙ c / b, for c = a / b."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
+from attncli.core.errors import fail
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
 from attncli.core.records import Record
@@ -52,6 +53,7 @@ class Operation(Record, eq=False):
 
     blocks: ClassVar[bool] = False  # whether it makes −∞ on purpose
     unfolds: ClassVar[bool] = False  # whether it is written out again where it is used
+    marks_label: ClassVar[bool] = False  # whether it is 1 for one label, which may be written
     pointwise: ClassVar[bool] = False  # whether a number needs only the numbers at its own place
     # The name of the line of its own in which it is written on paper, or what that begins with.
     line: ClassVar[str] = ""
@@ -61,6 +63,8 @@ class Operation(Record, eq=False):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        if not all(isinstance(kind, str) for kind in vars(cls).get("__annotations__", {}).values()):
+            raise TypeError(f"{cls.__name__} is to follow `from __future__ import annotations`")
         kinds = cls.annotated.items()
         held = cls.operand_fields  # of its base: a field may be annotated again, more narrowly
         cls.operand_fields = tuple(n for n, kind in kinds if kind in OPERANDS or n in held)
@@ -158,7 +162,8 @@ class Operation(Record, eq=False):
         Raises:
             InputError: where there is no meaningful derivative.
         """
-        raise NotImplementedError
+        hint = "leave out gradient, or give the operation a derivative"
+        raise fail(f"{type(self).__name__} has no derivative", "gradient", hint=hint)
 
     def notation(self, columns: bool) -> tree.Formula:
         """Return the right-hand side of the formula, in the convention of rows or of columns."""
@@ -234,6 +239,11 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
     def stem(self) -> str:
         """Its name without the layer and the suffix: `scores` of `layers.2.scores_1`."""
         return self.plain.removesuffix(self.suffix)
+
+    @property
+    def marks_label(self) -> bool:
+        """Whether it is 1 for one label alone, such as the next word."""
+        return isinstance(self.operation, Operation) and self.operation.marks_label
 
     @property
     def is_weights(self) -> bool:

@@ -14,6 +14,7 @@ from attncli.core.errors import InputError, fail
 from attncli.core.formulas.text import text
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.evaluation import array_of, with_steps
+from attncli.core.tape.operations import Divide
 from attncli.core.tape.step import Expression, Step, notation_of, prefix_of
 from attncli.core.text.strings import called_by
 
@@ -168,6 +169,8 @@ class Tape:
         except FloatingPointError as beyond:
             inner = (part for part in beyond.args if part is not operation)
             raise self.too_large(name, *inner) from None
+        if not self.backward:
+            self._warn_of_zero_divisors(name, operation)
         if like is not None:
             leading, trailing, columns = like.leading, like.trailing, like.columns
             labels = like.labels
@@ -194,6 +197,15 @@ class Tape:
             where = f"{name} is made of {formula}, which holds"
         message = f"{where} a number that is beyond what a float can hold"
         return fail(message, *[*self.inputs][:1], hint="make the numbers of the problem smaller")
+
+    def _warn_of_zero_divisors(self, name: str, part: Expression) -> None:
+        if isinstance(part, Step):
+            return
+        if type(part) is Divide and not array_of(part.divisor).all():  # others have own words
+            divisor = text(notation_of(part.divisor, self.columns))
+            self.warn(f"{name} divides by {divisor}, which is 0 somewhere: it is 0 there")
+        for operand in part.operands:
+            self._warn_of_zero_divisors(name, operand)
 
     def warn(self, message: str) -> None:
         """Keep a warning for the reader, once."""

@@ -46,6 +46,7 @@ window.attnLive = (function () {
     "/": (a, b) => a / b,
     "^": (a, b) => a ** b,
     negative: (x) => -x,
+    abs: Math.abs,
     square: (x) => x * x,
     at_least_zero: (x) => Math.max(x, 0),
     max: Math.max,
