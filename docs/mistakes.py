@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from attncli.checking.mistakes.catalogue import CONVENTIONS, MISTAKES
+from attncli.core.calculation.mutations import MUTATIONS
 
 PAGE = Path(__file__).with_suffix(".md")
 
@@ -23,6 +24,18 @@ This page is written by `docs/mistakes.py`.
 """
 
 
+OF_FORMULAS = """
+## One thing wrong in a formula
+
+Where none of these explains a step, and no slip does, the step is calculated with one thing in its
+formula wrong, at one time or at all. What gives all its numbers is named, if chance hardly would;
+of two, both are named, and of more, none.
+
+| id | what was done | what to do |
+|---|---|---|
+"""
+
+
 OF_ARRAYS = """
 ## Conventions
 
@@ -35,10 +48,13 @@ is named if it gives every array, and of several the nearest. No slip of a hand 
 
 
 def text() -> str:
-    """Return the page: a row for each mistake of the catalogue, and for each convention."""
-    rows = (f"| `{m.id}` | {m.sentence} | {m.advice} |\n" for m in MISTAKES.values())
+    """Return the page: a row for each mistake, mutation and convention."""
+    rows, mutations = (
+        "".join(f"| `{m.id}` | {m.sentence} | {m.advice} |\n" for m in table.values())
+        for table in (MISTAKES, MUTATIONS)
+    )
     others = (f"| `{id_}` | {c.message} | {c.advice} |\n" for id_, c in CONVENTIONS.items())
-    return START + "".join(rows) + OF_ARRAYS + "".join(others)
+    return START + rows + OF_FORMULAS + mutations + OF_ARRAYS + "".join(others)
 
 
 if __name__ == "__main__":

@@ -247,7 +247,7 @@ def test_a_gate_is_exchanged_in_one_place(way: int, wrong: list[str]) -> None:
 @pytest.mark.parametrize(
     ("id_", "step", "message"),
     [
-        ("bias_missing", "normed_1", "The shift was not added."),
+        ("bias_missing", "normed_1", "shift_1 was not added."),
         (
             *("softmax_over_queries", "probabilities"),
             "The softmax was taken over the wrong axis: the probabilities of each word sum to 1.",

@@ -12,6 +12,9 @@ import attncli
 from attncli.checking.check import AnswerKey
 from attncli.core.explaining import terms
 from tests.checking.judged_cases import problem_of
+from tests.conftest import SAMPLES, cases, tables
+
+PROBLEMS = tables("mutations")["problems"]
 
 
 @pytest.mark.parametrize(
@@ -92,3 +95,18 @@ def test_one_wrong_number_of_a_large_step_is_worked_alone(
     assert finding.message.startswith(f"Only {step}[head 1][1, 1] is wrong")
     assert len(finding.worked) == worked
     assert len(taken) <= 4 * 60
+
+
+@cases("mutations", "one thing wrong")
+def test_one_thing_wrong_in_a_formula_is_named(
+    problem: str, step: str, made: str, named: list[list[str]]
+) -> None:
+    keys = PROBLEMS.get(problem)
+    key = AnswerKey(attncli.Problem(**keys) if keys else attncli.load(SAMPLES / f"{problem}.yaml"))
+    every = {**key.trace.inputs, **key.trace.steps}
+    numbers = {name.replace(".", "_"): one.value for name, one in every.items()}
+    wrong = {step: eval(made, {"np": np}, numbers)}
+    names = [*key.trace.steps][: [*key.trace.steps].index(step) + 1]
+    answers = {name: wrong.get(name, every[name].value).round(4).tolist() for name in names}
+    found = key.check(answers).findings.get(step)
+    assert [[x.id, x.message] for x in ((found, *found.also) if found else ())] == named

@@ -19,6 +19,7 @@ import attncli
 from attncli.checking.check import AnswerKey
 from attncli.checking.judging.judged_steps import NotGiven
 from attncli.checking.mistakes.catalogue import CONVENTIONS, MISTAKES
+from attncli.core.calculation.mutations import MUTATIONS
 from attncli.printing.formats import FORMATS, ReportSelection, Selection
 from attncli.printing.grades import report_record
 from tests.checking.judged_cases import MARKS, marks, problem_of
@@ -157,7 +158,7 @@ def test_the_page_of_mistakes_is_what_its_script_writes() -> None:
     script = runpy.run_path(str(ROOT / "docs" / "mistakes.py"))
     assert (ROOT / "docs" / "mistakes.md").read_text() == script["text"]()
     ids = re.findall(r"^\| `(\w+)`", script["text"](), re.MULTILINE)
-    assert ids == [*MISTAKES, *CONVENTIONS]
+    assert ids == [*MISTAKES, *MUTATIONS, *CONVENTIONS]
     order = ("not_scaled", "scaled_needlessly", "cap_not_restored", "earlier_step_used")
     assert ids[0] == order[0]
     assert sorted(order, key=ids.index) == list(order)

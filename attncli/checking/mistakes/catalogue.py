@@ -48,9 +48,12 @@ FILES = (
 """The names in the modules of mistakes, simple ones first: this order prefers explanations."""
 
 MISTAKES: dict[str, Mistake] = {
-    row.id: row for names in FILES for row in names.values() if isinstance(row, Mistake)
+    id_: replace(row, id=id_)
+    for names in FILES
+    for id_, row in names.items()
+    if isinstance(row, Mistake) and not id_.startswith("_")
 }
-"""Every mistake by its id."""
+"""Every mistake by its id, the name by which its module knows it."""
 
 
 @WHEN_ADDED.append

@@ -25,6 +25,7 @@ from attncli.core.calculation.mistake import (
     rising,
     wrong,
 )
+from attncli.core.calculation.mutations import passed_over
 from attncli.core.calculation.trace import Trace
 from attncli.core.records import replace
 from attncli.core.tape.cell_names import place_word
@@ -96,9 +97,7 @@ BUILT: dict[str, tuple[Callable[[Any, Normalize], Expression], str]] = {
 """The weights of each normaliser, and what a sentence calls them."""
 
 
-@mistake("The sink was left out of the sum.", "Calculate {formula}: e^sink joins the sum.")
-def sink_missing(node: WithSink) -> Nodes:
-    yield node.left
+sink_missing = passed_over(WithSink, "The sink was left out of the sum.")
 
 
 @mistake("The sigmoid 1 / (1 + e^−s) of each score was taken.", DIVIDE_BY_SUM)

@@ -61,7 +61,7 @@ def _with_waves(step: Step, trace: Trace, kinds: Any, name: str, values: Iterabl
         yield from _changed(step, trace, kinds, other, pair)
 
 
-@mistake("The positions were left out.", "Calculate {formula}.")
+@mistake("The positions were left out.")
 def positions_left_out(step: Step, trace: Trace) -> Changes:
     yield from _changed(step, trace, Embedded | BiasAdded, lambda m: m.operands[0])
     node = step.operation
@@ -98,12 +98,12 @@ def degrees_for_radians(step: Step, trace: Trace) -> Changes:
     return _changed(step, trace, Sinusoids | OfAngles, other)
 
 
-@mistake("What is added for the distance has the wrong sign.", "Calculate {formula}.")
+@mistake("What is added for the distance has the wrong sign.")
 def sign_of_position_bias(node: BiasAdded | AtDistances) -> Nodes:
     yield negative(node) if isinstance(node, AtDistances) else _added(node, np.negative)
 
 
-@mistake("The distance was not multiplied by the slope.", "Calculate {formula}.")
+@mistake("The distance was not multiplied by the slope.")
 def slope_forgotten(node: BiasAdded) -> Nodes:
     if np.all(slopes := node.rule.names.get("slope", 0.0)):
         yield _added(node, lambda numbers: numbers / np.reshape(slopes, (-1, 1, 1)))
@@ -186,7 +186,7 @@ def _with_scaling(step: Step, trace: Trace, kinds: Any, **fields: Any) -> Change
         yield from _changed(step, trace, kinds, other)
 
 
-@mistake("The frequencies were not scaled.", "Calculate {formula}.")
+@mistake("The frequencies were not scaled.")
 def scaling_left_out(step: Step, trace: Trace) -> Changes:
     return _with_scaling(step, trace, Frequencies, factor=1.0)
 

@@ -83,7 +83,7 @@ def _projected_sides(
     return [sides]
 
 
-@mistake("The scores are {used}, not {right}.", "Calculate {formula}.")
+@mistake("The scores are {used}, not {right}.")
 def other_score_function(step: Step, trace: Trace) -> Changes:
     """Another row of the table, of those that need nothing but queries and keys."""
     scores, rules = made_of(step), trace.problem.rules

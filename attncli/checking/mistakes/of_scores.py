@@ -27,23 +27,29 @@ from attncli.core.calculation.mistake import (
     made_by,
     made_of,
     mistake,
-    negative,
     rising,
     wrong,
+)
+from attncli.core.calculation.mutations import (
+    instead,
+    inverted,
+    left_out,
+    other_factor,
+    passed_over,
+    turned,
 )
 from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.text import text
 from attncli.core.records import replace
-from attncli.core.tape.evaluation import rewritten, transform
+from attncli.core.tape.backward_operations import Hadamard, Subtract
+from attncli.core.tape.evaluation import everywhere, rewritten, sources, transform
 from attncli.core.tape.operations import Add, Concatenate, MatMul, Scale, SoftCap, Tanh, Transposed
 from attncli.core.tape.step import Expression, Operation, ShapeError, Step
 
 OTHER_DIVISOR = "The scores were divided by {by}, not by {right}."
 
 
-@mistake("The scores were not scaled.", "Calculate {formula}.")
-def not_scaled(node: Scale) -> Nodes:
-    yield node.operand
+not_scaled = passed_over(Scale, "The scores were not scaled.")
 
 
 @mistake(OTHER_DIVISOR, "Divide by the root of d_k, not by d_k itself.")
@@ -93,11 +99,7 @@ def scaled_twice(node: Scale) -> Nodes:
         yield replace(node, operand=node)
 
 
-@mistake(
-    "The scale was inverted: multiplied instead of divided, or the reverse.", "Calculate {formula}."
-)
-def scale_inverted(node: Scale) -> Nodes:
-    yield replace(node, times=node.over, over=node.times)
+scale_inverted = instead(Scale, inverted)
 
 
 @mistake("The scores were divided by √d_k, {when}.", "Leave the scores as they are in this step.")
@@ -162,12 +164,7 @@ def weights_matrix_transposed(node: Transposed | MatMul) -> Nodes:
         yield replace(node, right=Transposed(node.right))
 
 
-@mistake(
-    "The factors of the product have changed places.",
-    "Keep the order of {formula}: A B is not B A.",
-)
-def factors_exchanged(node: MatMul) -> Nodes:
-    yield replace(node, left=node.right, right=node.left)
+factors_exchanged = instead(MatMul, turned)
 
 
 @mistake(
@@ -179,22 +176,19 @@ def elementwise_product(node: MatMul) -> Nodes:
         yield wrong(np.multiply, node.left, factor)
 
 
-@mistake("The product with the weight matrix was left out.", "Calculate {formula}.")
+@mistake("The product with the weight matrix was left out.")
 def projection_missing(node: MatMul) -> Nodes:
     if is_projection(node.right) and not is_named(node.right, "W_o"):
         yield node.left
 
 
-@mistake(
-    "{step} was made with {used}, not with {right}.",
-    "Queries come from W_q, keys from W_k, values from W_v.",
+def _is_projection(one: Step) -> bool:
+    return one.plain in ("W_q", "W_k", "W_v")
+
+
+wrong_weight_matrix = other_factor(
+    _is_projection, advice="Queries come from W_q, keys from W_k, values from W_v.", steps=PROJECTED
 )
-def wrong_weight_matrix(step: Step, trace: Trace) -> Changes:
-    right = f"W_{step.plain.lower()}"
-    for used in ("W_q", "W_k", "W_v") if step.plain in PROJECTED and right in trace.inputs else ():
-        if used != right and used in trace.inputs:
-            projected = _with_input(step, right, trace.inputs[used])
-            yield {step.name: projected}, {"used": used, "right": right}
 
 
 @mistake("Q and K have changed places.", "Queries come from W_q, keys from W_k.")
@@ -245,35 +239,23 @@ def _unshared(scores: Expression) -> Expression:
 @mistake(
     "{step} was made from {used}, not from {right}.",
     "Queries come from X, keys and values from memory.",
+    steps=PROJECTED,
 )
 def wrong_source(step: Step, trace: Trace) -> Changes:
-    if step.plain in PROJECTED and "memory" in trace.inputs and "X" in trace.inputs:
-        for right, used in (("X", "memory"), ("memory", "X")):
-            projected = _with_input(step, right, trace.inputs[used])
-            if projected is not step.operation:
-                yield {step.name: projected}, {"used": used, "right": right}
+    inputs = trace.inputs
+    for right, used in (("X", "memory"), ("memory", "X")):
+        if used in inputs and any(part is inputs.get(right) for part in sources(step)):
+            other = everywhere(made_of(step), inputs[right], inputs[used])
+            yield {step.name: other}, {"used": used, "right": right}
 
 
-def _with_input(step: Step, name: str, other: Step) -> Expression:
-    return transform(made_of(step), lambda part: other if part.plain == name else part)
+def _adds_a_bias(node: Expression) -> bool:
+    return isinstance(node, Add) and is_bias(node.right)
 
 
-@mistake("The {bias} was not added.", "Calculate {formula}.")
-def bias_missing(node: Add) -> Nodes:
-    if is_bias(node.right):
-        yield node.left
-
-
-@mistake("The {bias} was subtracted.", "Add it: {formula}.")
-def bias_subtracted(node: Add) -> Nodes:
-    if is_bias(node.right):
-        yield replace(node, right=negative(node.right))
-
-
-@mistake("The {bias} was multiplied, not added.", "Add the {bias}.")
-def bias_multiplied(node: Add) -> Nodes:
-    if is_bias(node.right):
-        yield wrong(np.multiply, node.left, node.right)
+bias_missing = left_out(is_bias, "{operand} was not added.", within=_adds_a_bias)
+bias_subtracted = instead(_adds_a_bias, Subtract, "{other} was subtracted, not added.")
+bias_multiplied = instead(_adds_a_bias, Hadamard, "{other} was multiplied, not added.")
 
 
 @mistake("The bias is transposed.", "Look up for each query the bias of each key.")
@@ -282,9 +264,7 @@ def bias_transposed(node: Add) -> Nodes:
         yield replace(node, right=Transposed(node.right))
 
 
-@mistake("The tanh was left out.", "Take the tanh of every number: {formula}.")
-def tanh_missing(node: Tanh | SoftCap) -> Nodes:
-    yield node.operand
+tanh_missing = passed_over(Tanh | SoftCap, "The tanh was left out.")
 
 
 @mistake("The sigmoid 1 / (1 + e^−x) was taken, not the tanh.", "Take the tanh of every number.")
@@ -300,7 +280,7 @@ def sigmoid(numbers: Any) -> Any:
     return 1 / (1 + np.exp(-numbers))
 
 
-@mistake("The numbers of the hidden layer were added up without v.", "Calculate {formula}.")
+@mistake("The numbers of the hidden layer were added up without v.")
 def v_forgotten(node: PairDot) -> Nodes:
     yield wrong(lambda pairs: pairs.sum(axis=-1), node.pairs)
 

@@ -36,7 +36,7 @@ SCORE_STEPS = ("scaled", "capped", "biased", "masked")
 DIVIDE_BY_SUM = "Divide each number by the sum of its {line}."
 
 
-@mistake("{step} was calculated from {used}, not from {right}.", "Calculate {formula}.")
+@mistake("{step} was calculated from {used}, not from {right}.")
 def earlier_step_used(step: Step, trace: Trace) -> Changes:
     if not step.plain.startswith((*SCORE_STEPS, "exp")):
         return
@@ -110,7 +110,7 @@ def tempered(power: Exp) -> Expression:
     return Scale(scores, over=power.temperature) if power.temperature != 1 else scores
 
 
-@mistake("The values were mixed by the scores: there was no softmax.", "Calculate {formula}.")
+@mistake("The values were mixed by the scores: there was no softmax.")
 def scores_as_weights(node: MatMul) -> Nodes:
     division = made_by(Divide, node.left)
     if division and (power := made_by(Exp, division.dividend)):
@@ -127,7 +127,7 @@ def softmax_twice(node: Divide) -> Nodes:
             yield Divide(again, Sum(again, total.along))
 
 
-@mistake("The temperature was left out.", "Calculate {formula}.")
+@mistake("The temperature was left out.")
 def temperature_missing(node: Exp) -> Nodes:
     if node.temperature != 1:
         yield replace(node, temperature=1.0)
@@ -151,7 +151,7 @@ def temperature_on_weights(step: Step, trace: Trace) -> Changes:
         yield {division.dividend.name: replace(power, temperature=1.0), step.name: weights}, {}
 
 
-@mistake("Powers of {used} were taken, not of {right}.", "Calculate {formula}.")
+@mistake("Powers of {used} were taken, not of {right}.")
 def wrong_base(step: Step, trace: Trace) -> Changes:
     power = made_by(Exp, step)
     for base in (2.0, 10.0, np.e):
@@ -185,7 +185,7 @@ def attention_transposed(step: Step, trace: Trace) -> Changes:
         yield {step.name: other}, {}
 
 
-@mistake("The weights were multiplied by {used}, not by the values.", "Calculate {formula}.")
+@mistake("The weights were multiplied by {used}, not by the values.")
 def input_instead_of_values(step: Step, trace: Trace) -> Changes:
     """Weights · X for weights · V; the input cut into heads where there are several."""
     node = made_of(step)
@@ -213,13 +213,13 @@ def _inputs_of_layer(trace: Trace) -> Iterator[Step]:
                 yield part
 
 
-@mistake("The weights were multiplied by {used}, not by the values.", "Calculate {formula}.")
+@mistake("The weights were multiplied by {used}, not by the values.")
 def keys_instead_of_values(step: Step, trace: Trace) -> Changes:
     """Weights · K for weights · V; of a pooling, weights · hidden."""
     return _other_values(step, "K", "hidden")
 
 
-@mistake("The weights were multiplied by {used}, not by the values.", "Calculate {formula}.")
+@mistake("The weights were multiplied by {used}, not by the values.")
 def queries_instead_of_values(step: Step, trace: Trace) -> Changes:
     return _other_values(step, "Q")
 
@@ -237,7 +237,7 @@ def _other_values(step: Step, *names: str) -> Changes:
                 yield {step.name: replace(node, right=right)}, {"used": name}
 
 
-@mistake("This is the mean of the values: every key got the same weight.", "Calculate {formula}.")
+@mistake("This is the mean of the values: every key got the same weight.")
 def equal_weights(node: MatMul) -> Nodes:
     if is_mixture(node):
         yield replace(node, left=wrong(lambda a: np.full(a.shape, 1 / a.shape[-1]), node.left))
@@ -361,7 +361,7 @@ def heads_averaged(node: MergeHeads) -> Nodes:
     yield wrong(lambda array: array.sum(axis=1, keepdims=True) / array.shape[1], node.operand)
 
 
-@mistake("The product with W_o was left out.", "Calculate {formula}.")
+@mistake("The product with W_o was left out.")
 def w_o_missing(node: Add | MatMul) -> Nodes:
     product = node.left if isinstance(node, Add) else node
     if isinstance(product, MatMul) and is_named(product.right, "W_o"):

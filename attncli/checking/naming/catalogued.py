@@ -1,7 +1,8 @@
-"""The mistakes of the catalogue as hypotheses of what went wrong in a step."""
+"""The mistakes of the catalogue, and mutations, as hypotheses of what went wrong in a step."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, takewhile
@@ -17,7 +18,8 @@ from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.naming.hypotheses import Hypothesis, WrongStep
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.softmax import Sum
-from attncli.core.calculation.mistake import Blanks, Mistake
+from attncli.core.calculation.mistake import Blanks, Mistake, Words, in_words
+from attncli.core.calculation.mutations import MUTATIONS
 from attncli.core.calculation.trace import Trace
 from attncli.core.records import Record, replace
 from attncli.core.tape.evaluation import Change, Values, broadcast_to_step, evaluate, sources, walk
@@ -40,6 +42,13 @@ MIN_EXACT = 2
 """Minimum count of wrong numbers that a mistake does not give by chance with all digits. Chosen."""
 
 
+MAX_HIDDEN = 12
+"""Maximum number of hidden steps in which a general mutation is looked for: the nearest. Chosen."""
+
+NUMBERED = re.compile(r"_(\d+)")
+"""What ends the name of a step at a time."""
+
+
 class MistakeInStep(Record, eq=False):
     """A mistake that may have been made in a step, and what would have been calculated instead."""
 
@@ -49,7 +58,7 @@ class MistakeInStep(Record, eq=False):
     words: Blanks
 
     def finding(self, step: Step, where: str = "") -> Finding:
-        blanks = {"step": self.place.name, "formula": self.place.formula, **self.words}
+        blanks = {"step": self.place.name, "formula": self.place.formula, **self._words}
         names, words = (
             {key: word if isinstance(word, str) else word[i] for key, word in blanks.items()}
             for i in (0, 1)
@@ -63,18 +72,36 @@ class MistakeInStep(Record, eq=False):
         other = None if hint == what else hint
         return Finding(self.mistake.id, what, advice, place, hint=other, change=self.change)
 
+    @property
+    def _words(self) -> dict[str, Words]:
+        """The words; if it was made at each time, with `h_t` for the `h_3` of the last."""
+        said = self.mistake.sentence + self.mistake.advice
+        blanks = [blank for blank in self.words if f"{{{blank}}}" in said]
+        words = {blank: in_words(self.words[blank], self.place) for blank in blanks}
+        of_all = self.place.name.removesuffix(self.place.suffix)
+        if len(self.change) == 1 or not all(name.startswith(of_all) for name in self.change):
+            return words
+        relative = partial(_relative, self.place.suffix.removeprefix("_"))
+        texts = ((blank, word) for blank, word in words.items() if isinstance(word, str))
+        return words | {blank: NUMBERED.sub(relative, word) for blank, word in texts}
 
-def mistakes_in(trace: Trace, place: Step) -> dict[str, list[MistakeInStep]]:
+
+def mistakes_in(
+    trace: Trace, place: Step, rows: Mapping[str, Mistake] = MISTAKES
+) -> dict[str, list[MistakeInStep]]:
     """Return the mistakes in a step, and those in all steps like it, with the last of these."""
     mistakes: dict[str, list[MistakeInStep]] = {}
     layer = trace.around(place)
     alike = [one for one in layer if one.suffix and one.stem == place.stem]
     alike = alike if alike[1:] and alike[-1] is place else []
-    for mistake in MISTAKES.values():
-        in_each = [[*mistake.changes(one, layer)] for one in alike]
-        told = {frozenset(change) for changes in in_each for change, _ in changes}
-        ways = zip(*in_each, strict=False)
-        in_all = ((dict(chain(*(one.items() for one, _ in each))), each[-1][1]) for each in ways)
+    for mistake in rows.values():
+        in_each = [_by_sentences(mistake, one, layer) for one in alike]
+        told = {frozenset(change) for ways in in_each for change, _ in ways.values()}
+        ways = [key for key in (in_each[-1] if in_each else ()) if all(key in w for w in in_each)]
+        in_all = (
+            (dict(chain(*(each[key][0].items() for each in in_each))), in_each[-1][key][1])
+            for key in ways
+        )
         # Unless a rule changes all these steps itself, with words of its own.
         others = (one for one in in_all if frozenset(one[0]) not in told)
         for change, words in (*mistake.changes(place, layer), *others):
@@ -83,8 +110,32 @@ def mistakes_in(trace: Trace, place: Step) -> dict[str, list[MistakeInStep]]:
     return mistakes
 
 
+def _by_sentences(
+    mistake: Mistake, step: Step, layer: Trace
+) -> dict[tuple[str, int], tuple[Change, Blanks]]:
+    """Return the changes of a step by their sentences, with times counted from that of the step."""
+    time, ways = step.suffix.removeprefix("_"), dict[tuple[str, int], tuple[Change, Blanks]]()
+    for change, words in mistake.changes(step, layer):
+        blanks = [blank for blank in words if f"{{{blank}}}" in mistake.sentence]
+        said = [in_words(words[blank], step) for blank in blanks]
+        text = NUMBERED.sub(partial(_relative, time), str(said))
+        count = sum(key == text for key, _ in ways)
+        ways[text, count] = change, words
+    return ways
+
+
+def _relative(time: str, number: re.Match[str]) -> str:
+    if not time.isdecimal():
+        return number[0]
+    before = int(time) - int(number[1])
+    return f"_{{t{-before:+d}}}".replace("-", "−") if before else "_t"
+
+
 def in_order(
-    step: Step, before: Sequence[Step], find: Callable[[Step], Mapping[str, list[MistakeInStep]]]
+    step: Step,
+    before: Sequence[Step],
+    find: Callable[[Step], Mapping[str, list[MistakeInStep]]],
+    rows: Iterable[str] = MISTAKES,
 ) -> Iterator[MistakeInStep]:
     """Yield the mistakes of a step, then those of hidden steps before it, each as in the catalogue.
 
@@ -92,12 +143,14 @@ def in_order(
     """
     for places in ([step], before[::-1]):
         by_place = [find(place) for place in places]
-        for id_ in MISTAKES:
+        for id_ in rows:
             for mistakes in by_place:
                 yield from mistakes.get(id_, ())
 
 
-def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterator[MistakeInStep]:
+def mistakes_before(
+    judge: Judge, step: Step, is_alone: bool = False, rows: Mapping[str, Mistake] = MISTAKES
+) -> Iterator[MistakeInStep]:
     """Yield the mistakes that may be made in a step, then those in hidden steps before it.
 
     One wrong number is no evidence of mistakes in hidden steps, and a hidden step in which a
@@ -106,12 +159,16 @@ def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterato
     """
 
     def find(place: Step) -> dict[str, list[MistakeInStep]]:
-        return judge.reference.kept(("mistakes", place), partial(mistakes_in, judge.trace, place))
+        key = "mistakes", place, rows is MUTATIONS
+        return judge.reference.kept(key, partial(mistakes_in, judge.trace, place, rows))
 
     # A student hits on one word among a few by chance, too.
     hidden = [] if is_alone or step.marks_label else judge.operands.written.unknown_before(step)
+    hidden = hidden[-MAX_HIDDEN:] if rows is MUTATIONS else hidden
     passed_over = {(one.name, source.name) for one in hidden for source in sources(one)}
-    for one in in_order(step, [one for one in hidden if one.name not in judge.mistaken], find):
+    for one in in_order(
+        step, [one for one in hidden if one.name not in judge.mistaken], find, rows
+    ):
         words = one.words if one.mistake.id == "earlier_step_used" else {}
         if (words.get("right"), words.get("used")) not in passed_over:
             yield one
@@ -146,6 +203,30 @@ def by_a_mistake(wrong: WrongStep, is_alone: bool) -> Finding | None:
 def _explanations(wrong: WrongStep, before: Iterable[MistakeInStep]) -> list[Explained]:
     explanations = filter(None, (_explained(wrong, mistake) for mistake in before))
     return sorted(explanations, key=lambda one: one.rank)
+
+
+def by_a_mutation(wrong: WrongStep) -> Finding | None:
+    """Return the general mutation that gives the numbers of a step, with at most one other.
+
+    There is none where three or more give them, as then nobody knows which was made.
+    """
+    before = [*mistakes_before(wrong.judge, wrong.step, rows=MUTATIONS)]
+    tried = len(before) + len([*mistakes_before(wrong.judge, wrong.step)])
+    explanations = [
+        one
+        for one in _explanations(wrong, before)
+        if one.is_worked and wrong.chance(one.hypothesis, tried) <= MAX_COINCIDENCE
+    ]
+    if not explanations:
+        return None
+    first, *others = explanations
+    also = {
+        one.finding.message: one.finding
+        for one in others
+        if one.finding.message != first.finding.message
+        and not _is_contradicted(wrong.judge, wrong.step, one.mistake)
+    }
+    return replace(first.finding, also=tuple(also.values())) if len(also) < 2 else None
 
 
 def by_mistakes_in_rows(wrong: WrongStep) -> Finding | None:

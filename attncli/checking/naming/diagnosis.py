@@ -12,7 +12,12 @@ from attncli.checking.judging.equivalent_forms import with_change
 from attncli.checking.judging.judge import Judge
 from attncli.checking.judging.judged_steps import WRONG, Compared, Finding, Given, Judged, Misshapen
 from attncli.checking.naming import hypotheses, line_slips
-from attncli.checking.naming.catalogued import by_a_mistake, by_mistakes_in_rows, mistakes_before
+from attncli.checking.naming.catalogued import (
+    by_a_mistake,
+    by_a_mutation,
+    by_mistakes_in_rows,
+    mistakes_before,
+)
 from attncli.checking.naming.hypotheses import SlipSearch, WrongStep, explained_by, is_long
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import interval
@@ -126,7 +131,11 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
     if not finding and (finding := by_a_mistake(wrong, is_alone)) and not is_one:
         swapped = _first(wrong, (line_slips.exchanged_shares,))
         return replace(swapped, certain=False, also=(finding,)) if swapped else finding
-    finding = finding or _first(wrong, OF_ONE_CELL if is_one else OF_SEVERAL)
+    if not finding:
+        slip = _first(wrong, OF_ONE_CELL if is_one else OF_SEVERAL)
+        has_cause = slip and slip.certain and slip.id != "constant_factor"
+        is_open = not is_alone and not has_cause
+        finding = (by_a_mutation(wrong) if is_open else None) or slip
     finding = finding or by_mistakes_in_rows(wrong) or _where(wrong)
     is_local = finding is not None and (is_one or finding.place or wrong.is_only_line)
     return _with_worked(finding, wrong) if finding and is_local else finding

@@ -347,7 +347,8 @@ class Gated(Hadamard):
 
     def bounds(self, x: Any, gate: Any) -> Any:
         gate_of = self.right
-        assert isinstance(gate_of, Operation)
+        if not isinstance(gate_of, Phi | Sigmoid | TanhGate) or gate_of.operand is not self.left:
+            return x * gate  # as where something else was put into one of them
         least = LEAST[type(gate_of)]
         ends = [end * gate_of.apply(end) for end in (x.low, x.high)]
         lowest = least * float(gate_of.apply(np.array([least]))[0])

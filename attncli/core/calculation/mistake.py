@@ -84,8 +84,19 @@ Nodes: TypeAlias = Iterator[Expression]
 """The expressions that a mistake puts in the place of one node."""
 
 
-Blanks: TypeAlias = Mapping[str, str | tuple[str, str]]
-"""What fills the blanks of a mistake's sentence and advice: a text, or d_k and d_k = 3."""
+Words: TypeAlias = str | tuple[str, str]
+"""A text, or one without and one with numbers: d_k and d_k = 3."""
+
+Blanks: TypeAlias = Mapping[str, Words | Expression]
+"""What fills the blanks of a mistake's sentence and advice; of an expression, its formula."""
+
+
+def in_words(word: Words | Expression, step: Step) -> Words:
+    """Return what fills a blank in a sentence about a step."""
+    if isinstance(word, Step | Operation):
+        return text(step.without_layer(notation_of(word, step.columns)))
+    return word
+
 
 Changes: TypeAlias = Iterator[tuple[Change, Blanks]]
 """The changes that a mistake may make of a step, each with the words for its sentence."""
@@ -107,32 +118,43 @@ class Mistake(Record):
     changes: Callable[[Step, Trace], Changes]
 
 
-def mistake(sentence: str, advice: str, backward: bool = False) -> Callable[[Rule], Mistake]:
-    """Return a decorator for a mistake in the forward pass, or in the backward one.
+CALCULATE = "Calculate {formula}."
+
+
+def mistake(
+    sentence: str,
+    advice: str = CALCULATE,
+    backward: bool | None = False,
+    steps: tuple[str, ...] = (),
+    kind: str = "",
+) -> Callable[[Rule], Mistake]:
+    """Return a decorator for a mistake in the forward pass, the backward one, or (None) in both.
+
+    It is made in the steps of some stems, by default in any, of one kind of problem or of any.
 
     A rule of a step and its trace yields changes. A rule of a `node` yields what is put in the
     place of a node of a step's operation that has the type with which `node` is annotated. Then the
     sentence may name the lines that sum to 1: `{line}` is a row or a column on paper, `{one}` the
-    axis that it belongs to, `{other}` the other axis, `{shares}` what sums to 1; a `{bias}`, which
-    may be a shift; and a factor of a product that was changed: `{matrix}` was transposed or not, as
-    `{how}` says.
+    axis that it belongs to, `{other}` the other axis, `{shares}` what sums to 1; and a factor of a
+    product that was changed: `{matrix}` was transposed or not, as `{how}` says.
     """
 
     def decorated(rule: Rule) -> Mistake:
-        kind = get_type_hints(rule).get("node")
+        nodes = get_type_hints(rule).get("node")
 
         def changes(step: Step, trace: Trace) -> Changes:
-            if step.backward != backward:
+            if backward not in (None, step.backward) or (steps and step.stem not in steps):
                 return
-            if kind is None:
+            if kind not in ("", trace.problem.kind):
+                return
+            if nodes is None:
                 yield from rule(step, trace)
                 return
             whole = made_of(step)
             for node in walk(whole):
-                for other in rule(node) if isinstance(node, kind) else ():
+                for other in rule(node) if isinstance(node, nodes) else ():
                     words = {
                         **_words_of_lines(step, trace),
-                        **_words_of_bias(node),
                         **_words_of_factor(node, other, step, trace),
                     }
                     yield {step.name: put(whole, node, other)}, words
@@ -151,12 +173,6 @@ def _words_of_lines(step: Step, trace: Trace) -> Blanks:
     line = "row" if by_query != step.columns else "column"
     shares = "probabilities" if is_of_words else "weights"
     return {"line": line, "one": one, "other": other, "shares": shares}
-
-
-def _words_of_bias(node: Expression) -> Blanks:
-    right = getattr(node, "right", None)
-    is_shift = isinstance(right, Step) and right.plain.startswith("shift_")
-    return {"bias": "shift" if is_shift else "bias"}
 
 
 def _words_of_factor(node: Expression, other: Expression, step: Step, trace: Trace) -> Blanks:

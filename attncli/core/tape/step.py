@@ -356,7 +356,7 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
             return name
         if self.is_given:
             return tree.Phrase((name, tree.Fence(tree.Words("given"))))
-        right = self._without_layer(notation_of(self.operation, self.columns))
+        right = self.without_layer(notation_of(self.operation, self.columns))
         if right == name:  # as of a row of Q, which is called q_1
             return tree.Phrase((name, tree.Fence(tree.Words("given"))))
         if self.vanishes:
@@ -364,7 +364,7 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
             return tree.Relation((name, tree.Fence(right) if is_loose else right, tree.Number("0")))
         return tree.Relation((name, right))
 
-    def _without_layer(self, formula: tree.Formula) -> tree.Formula:
+    def without_layer(self, formula: tree.Formula) -> tree.Formula:
         """Return a formula with the names of its layer without that of the layer."""
         layer = prefix_of(self.layer)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from math import sqrt
 from typing import Any
@@ -22,6 +21,7 @@ from attncli.core.calculation.mistake import (
     put,
     wrong,
 )
+from attncli.core.calculation.mutations import instead, left_out, passed_over, turned, with_part
 from attncli.core.calculation.trace import Trace
 from attncli.core.records import replace
 from attncli.core.tape.backward_operations import Negative, OneMinus, Subtract
@@ -33,40 +33,30 @@ from attncli.mechanisms.differential.steps import DotProduct, Half, Multiple
 FIRST = "Calculate {formula}: λ is a factor of the second weights alone."
 
 
-@mistake("The second weights were added, not subtracted.", "Calculate {formula}.")
-def second_weights_added(node: Subtract) -> Nodes:
-    if isinstance(node.right, Multiple):
-        yield Add(node.left, node.right)
+DIFFERENCE = with_part(Multiple)
 
-
-@mistake("λ was left out: the second weights were subtracted as they are.", "Calculate {formula}.")
-def lambda_left_out(node: Subtract) -> Nodes:
-    if isinstance(node.right, Multiple):
-        yield Subtract(node.left, node.right.left)
-
-
-@mistake("The second weights were left out.", "Calculate {formula}.")
-def second_weights_left_out(node: Subtract) -> Nodes:
-    if isinstance(node.right, Multiple):
-        yield node.left
-
-
-@mistake("The halves were exchanged: the first weights were subtracted.", "Calculate {formula}.")
-def halves_exchanged(node: Subtract) -> Nodes:
-    if isinstance(node.right, Multiple):
-        yield Subtract(node.right.left, replace(node.right, left=node.left))
-
-
-@mistake("The whole difference was multiplied by λ.", FIRST)
-def lambda_on_the_difference(node: Subtract) -> Nodes:
-    if isinstance(node.right, Multiple):
-        yield replace(node.right, left=Subtract(node.left, node.right.left))
-
-
-@mistake("The first weights were multiplied by λ, not the second.", FIRST)
-def lambda_on_the_first_weights(node: Subtract) -> Nodes:
-    if isinstance(node.right, Multiple):
-        yield Subtract(replace(node.right, left=node.left), node.right.left)
+second_weights_added = instead(DIFFERENCE, Add, "The second weights were added, not subtracted.")
+lambda_left_out = passed_over(
+    Multiple, "λ was left out: the second weights were subtracted as they are.", steps=("weights",)
+)
+second_weights_left_out = left_out(Multiple, "The second weights were left out.")
+halves_exchanged = instead(
+    DIFFERENCE,
+    lambda d: Subtract(d.right.left, replace(d.right, left=d.left)),
+    "The halves were exchanged: the first weights were subtracted.",
+)
+lambda_on_the_difference = instead(
+    DIFFERENCE,
+    lambda d: replace(d.right, left=Subtract(d.left, d.right.left)),
+    "The whole difference was multiplied by λ.",
+    advice=FIRST,
+)
+lambda_on_the_first_weights = instead(
+    DIFFERENCE,
+    lambda d: Subtract(replace(d.right, left=d.left), d.right.left),
+    "The first weights were multiplied by λ, not the second.",
+    advice=FIRST,
+)
 
 
 @mistake(
@@ -88,13 +78,12 @@ def _unblocked(first: Any, second: Any, factor: Any) -> Any:
     return np.where(blocked, first, first - factor * np.where(blocked, 0, second))
 
 
-@mistake(
+difference_normalized = instead(
+    DIFFERENCE,
+    lambda difference: Divide(difference, Sum(difference, -1)),
     "The weights were divided by their sum after the subtraction.",
-    "Leave them as they are: each row sums to 1 − λ.",
+    advice="Leave them as they are: each row sums to 1 − λ.",
 )
-def difference_normalized(node: Subtract) -> Nodes:
-    if isinstance(node.right, Multiple):
-        yield Divide(node, Sum(node, -1))
 
 
 @mistake(
@@ -123,51 +112,29 @@ def _columns(features: slice, array: Any) -> Any:
     return array[..., features]
 
 
-@mistake("λ_init was left out.", "Calculate {formula}.")
-def lambda_init_left_out(step: Step, trace: Trace) -> Changes:
-    for node, _ in _of_lambda(step):
-        yield {step.name: node.left}, {}
+LAMBDA = ("lambda",)
+
+lambda_init_left_out = passed_over(Add, "λ_init was left out.", steps=LAMBDA)
+powers_of_lambda_added = instead(
+    Subtract, Add, "The powers were added, not subtracted.", steps=LAMBDA
+)
+powers_of_lambda_exchanged = instead(
+    Subtract, turned, "The powers have changed places.", steps=LAMBDA
+)
 
 
-@mistake("The powers were added, not subtracted.", "Calculate {formula}.")
-def powers_of_lambda_added(step: Step, trace: Trace) -> Changes:
-    for node, difference in _of_lambda(step):
-        yield {step.name: replace(node, left=Add(*difference.operands))}, {}
+@mistake("e^ was left out.", steps=LAMBDA)
+def lambda_without_powers(node: Subtract) -> Nodes:
+    yield Subtract(*(part for part in walk(node) if isinstance(part, DotProduct)))
 
 
-@mistake("The powers have changed places.", "Calculate {formula}.")
-def powers_of_lambda_exchanged(step: Step, trace: Trace) -> Changes:
-    for node, difference in _of_lambda(step):
-        yield {step.name: replace(node, left=Subtract(*difference.operands[::-1]))}, {}
+lambda_init_not_its_rest = passed_over(
+    OneMinus, "λ_init was taken, not 1 − λ_init.", steps=("rescaled",)
+)
+rest_of_lambda_left_out = left_out(OneMinus, "1 − λ_init was left out.", steps=("rescaled",))
 
 
-@mistake("e^ was left out.", "Calculate {formula}.")
-def lambda_without_powers(step: Step, trace: Trace) -> Changes:
-    for node, difference in _of_lambda(step):
-        products = [part for part in walk(difference) if isinstance(part, DotProduct)]
-        yield {step.name: replace(node, left=Subtract(*products))}, {}
-
-
-def _of_lambda(step: Step) -> Iterator[tuple[Add, Subtract]]:
-    node = step.operation
-    if isinstance(node, Add) and step.stem == "lambda":
-        assert isinstance(node.left, Subtract)
-        yield node, node.left
-
-
-@mistake("λ_init was taken, not 1 − λ_init.", "Calculate {formula}.")
-def lambda_init_not_its_rest(node: Multiple) -> Nodes:
-    if isinstance(node.right, OneMinus):
-        yield replace(node, right=node.right.operand)
-
-
-@mistake("1 − λ_init was left out.", "Calculate {formula}.")
-def rest_of_lambda_left_out(node: Multiple) -> Nodes:
-    if isinstance(node.right, OneMinus):
-        yield node.left
-
-
-@mistake("1 − λ was taken, not 1 − λ_init.", "Calculate {formula}.")
+@mistake("1 − λ was taken, not 1 − λ_init.")
 def rest_of_lambda_itself(step: Step, trace: Trace) -> Changes:
     node = made_of(step)
     for part in walk(node) if isinstance(node, Multiple) else ():
@@ -186,9 +153,6 @@ def norm_of_all_heads(node: MeanSquare) -> Nodes:
         yield MeanSquare(SideBySide(node.operand))
 
 
-@mistake("The minus before λ was lost.", "Calculate {formula}.", backward=True)
-def minus_of_lambda_lost(step: Step, trace: Trace) -> Changes:
-    node = made_of(step)
-    for part in walk(node) if step.stem in ("d_weights", "d_lambda") else ():
-        if isinstance(part, Negative):
-            yield {step.name: put(node, part, part.operand)}, {}
+minus_of_lambda_lost = passed_over(
+    Negative, "The minus before λ was lost.", steps=("d_weights", "d_lambda"), backward=True
+)

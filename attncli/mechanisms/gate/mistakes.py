@@ -9,6 +9,7 @@ import numpy as np
 from attncli.core.attention.norms_and_activations import Gate, ThroughGate
 from attncli.core.attention.scores import MergeHeads, SplitHeads
 from attncli.core.calculation.mistake import Changes, Nodes, is_named, made_of, mistake, put, wrong
+from attncli.core.calculation.mutations import instead, left_out, passed_over, with_part
 from attncli.core.calculation.trace import Trace
 from attncli.core.problem.keys import KINDS
 from attncli.core.records import replace
@@ -17,25 +18,17 @@ from attncli.core.tape.evaluation import array_of, walk
 from attncli.core.tape.operations import Add, MatMul, Tanh
 from attncli.core.tape.step import Expression, Step
 
+BETWEEN_0_AND_1 = "Calculate {formula}, which is between 0 and 1."
+GATED = with_part("gate")
 
-@mistake("The gate was left out.", "Calculate {formula}.")
-def gate_forgotten(step: Step, trace: Trace) -> Changes:
-    for node in _gated(step):
-        yield {step.name: node.left}, {}
-
-
-@mistake("The gate was added, not multiplied.", "Calculate {formula}.")
-def gate_added(step: Step, trace: Trace) -> Changes:
-    for node in _gated(step):
-        yield {step.name: Add(node.left, node.right)}, {}
-
-
-@mistake(
-    "1 − gate was taken, not the gate.", "Calculate {formula}: where the gate is 1, all passes."
+gate_forgotten = left_out("gate", "The gate was left out.")
+gate_added = instead(GATED, Add, "The gate was added, not multiplied.")
+gate_inverted = instead(
+    GATED,
+    lambda node: Subtract(node.left, node),
+    "1 − gate was taken, not the gate.",
+    advice="Calculate {formula}: where the gate is 1, all passes.",
 )
-def gate_inverted(step: Step, trace: Trace) -> Changes:
-    for node in _gated(step):
-        yield {step.name: Subtract(node.left, node)}, {}
 
 
 @mistake(
@@ -51,9 +44,7 @@ def gate_after_w_o(step: Step, trace: Trace) -> Changes:
             yield {step.name: node.left, last.name: Hadamard(made_of(last), gate)}, {}
 
 
-@mistake(
-    "The values were multiplied by the gate, before the weights mix them.", "Calculate {formula}."
-)
+@mistake("The values were multiplied by the gate, before the weights mix them.")
 def gate_on_values(step: Step, trace: Trace) -> Changes:
     """In `context`, where each key has a gate."""
     mixed = made_of(step)
@@ -68,17 +59,11 @@ def gate_on_values(step: Step, trace: Trace) -> Changes:
                 yield {step.name: replace(mixed, right=products), gated.name: step}, {}
 
 
-@mistake("The sigmoid was left out.", "Calculate {formula}, which is between 0 and 1.")
-def gate_without_sigmoid(node: Gate) -> Nodes:
-    yield node.operand
+gate_without_sigmoid = passed_over(Gate, "The sigmoid was left out.", advice=BETWEEN_0_AND_1)
+gate_by_tanh = instead(Gate, Tanh, "tanh was taken, not the sigmoid σ.", advice=BETWEEN_0_AND_1)
 
 
-@mistake("tanh was taken, not the sigmoid σ.", "Calculate {formula}, which is between 0 and 1.")
-def gate_by_tanh(node: Gate) -> Nodes:
-    yield Tanh(node.operand)
-
-
-@mistake("The gate was made from {used}, not from X.", "Calculate {formula}.")
+@mistake("The gate was made from {used}, not from X.")
 def gate_from_context(step: Step, trace: Trace) -> Changes:
     """From what the heads found, where that has as many features as X."""
     node, context = made_of(step), trace.steps.get("context")
@@ -96,7 +81,7 @@ def gate_heads_exchanged(node: Gate) -> Nodes:
         yield replace(node, operand=wrong(lambda net: np.flip(net, axis=1), node.operand))
 
 
-@mistake("The slope of the sigmoid was left out.", "Calculate {formula}.", backward=True)
+@mistake("The slope of the sigmoid was left out.", backward=True)
 def gate_slope_forgotten(node: ThroughGate) -> Nodes:
     if isinstance(node.right, Subtract):
         yield node.right.left

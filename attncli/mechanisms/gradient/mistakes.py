@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 
-from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import Masked
 from attncli.core.attention.softmax import Delta, Exp, Shares, Sum
 from attncli.core.calculation.mistake import Changes, Nodes, made_by, mistake
+from attncli.core.calculation.mutations import instead, inverted, passed_over, turned
 from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.text import text
 from attncli.core.records import replace
 from attncli.core.tape.backward_operations import (
     Hadamard,
+    OneMinus,
     OneMinusSquare,
     Passed,
     Subtract,
@@ -27,9 +28,7 @@ JACOBIAN = "With delta, the sum of weights ⊙ d_weights along each {line}: {for
 backward = partial(mistake, backward=True)
 
 
-@mistake(
-    "The {factor} of the loss was left out: the squares were only added up.", "Calculate {formula}."
-)
+@mistake("The {factor} of the loss was left out: the squares were only added up.")
 def loss_factor_missing(step: Step, trace: Trace) -> Changes:
     loss = step.operation
     if isinstance(loss, SquaredError) and loss.over != 1:
@@ -116,12 +115,7 @@ def factor_forgotten_backward(node: Scale) -> Nodes:
     yield node.operand
 
 
-@backward(
-    "The factor was inverted on the way back.",
-    "It is the same factor as on the way there: {formula}.",
-)
-def factor_inverted_backward(node: Scale) -> Nodes:
-    yield replace(node, times=node.over, over=node.times)
+factor_inverted_backward = instead(Scale, inverted, backward=True)
 
 
 @backward(
@@ -132,32 +126,9 @@ def factor_not_transposed(node: MatMul) -> Nodes:
     yield replace(node, right=transposed(node.right))
 
 
-@backward("The two sides of a difference were exchanged.", "The signs are: {formula}.")
-def difference_turned_round(node: Subtract) -> Nodes:
-    yield Subtract(node.right, node.left)
-
-
-@backward(
-    "The slope of tanh was left out: the derivative was handed on as it is.",
-    "Multiply by 1 − the square of what tanh gave: {formula}.",
-)
-def tanh_slope_missing(node: ThroughTanh) -> Nodes:
-    yield node.left
-
-
-@backward(
-    "The slope of tanh was taken as 1 − y, without the square.",
-    "It is 1 − y², with y what tanh gave.",
-)
-def tanh_slope_not_squared(node: OneMinusSquare) -> Nodes:
-    yield OneMinus(node.operand)
-
-
-class OneMinus(OneMinusSquare):
-    """1 − y."""
-
-    def apply(self, *arrays: Array) -> Array:
-        return 1 - arrays[0]
+difference_turned_round = instead(Subtract, turned, backward=True)
+tanh_slope_missing = passed_over(ThroughTanh, backward=True)
+tanh_slope_not_squared = instead(OneMinusSquare, OneMinus, backward=True)
 
 
 @backward(
@@ -189,9 +160,7 @@ def update_sign(node: Descent) -> Nodes:
     yield replace(node, rate=-node.rate)
 
 
-@backward(
-    "The learning rate was left out: the whole derivative was subtracted.", "Calculate {formula}."
-)
+@backward("The learning rate was left out: the whole derivative was subtracted.")
 def learning_rate_missing(node: Descent) -> Nodes:
     if node.rate != 1:
         yield replace(node, rate=1.0)

@@ -3,40 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import takewhile
 from math import sqrt
 
 import numpy as np
 
 from attncli.core.attention.position_operations import Angles, OfAngles, Rotated
-from attncli.core.calculation.mistake import (
-    Changes,
-    is_named,
-    is_weight,
-    made_by,
-    made_of,
-    mistake,
-    put,
-    wrong,
-)
+from attncli.core.calculation.mistake import Changes, is_weight, made_by, made_of, mistake, wrong
+from attncli.core.calculation.mutations import other_factor
 from attncli.core.calculation.trace import Trace
 from attncli.core.records import replace
-from attncli.core.tape.evaluation import array_of, walk
-from attncli.core.tape.operations import Add, Concatenate, MatMul, Scale
+from attncli.core.tape.evaluation import array_of
+from attncli.core.tape.operations import Add, Concatenate, Scale
 from attncli.core.tape.step import Expression, Step
 
 SOURCES = ("X", "embedded", "c_q", "normed_q", "c_kv", "normed_kv")
 """Names of matrices from which queries, keys and values are made, a row for each token."""
 
 
-@mistake("The scores were divided by √d_h, not by √(d_h + d_r).", "Calculate {formula}.")
+@mistake("The scores were divided by √d_h, not by √(d_h + d_r).")
 def scaled_by_content_part(step: Step, trace: Trace) -> Changes:
     scale, sizes = made_by(Scale, step), trace.problem.sizes
     if scale and "d_r" in sizes and scale.over == sqrt(sizes["d_k"]):
         yield {step.name: replace(scale, over=sqrt(sizes["d_h"]))}, {}
 
 
-@mistake("The rotary part was left out.", "Calculate {formula}.")
+@mistake("The rotary part was left out.")
 def rotary_part_left_out(step: Step, trace: Trace) -> Changes:
     return _in_both(step, trace, lambda node: node.left)
 
@@ -89,22 +80,9 @@ def rotary_queries_shared(step: Step, trace: Trace) -> Changes:
         yield {step.name: wrong(lambda q: np.broadcast_to(q[:, :1], q.shape), made_of(step))}, {}
 
 
-@mistake("{step} was made with {used}, not with {right}.", "Calculate {formula}.")
-def latent_operand_exchanged(step: Step, trace: Trace) -> Changes:
-    """Another matrix of weights, or other rows of before, such as X for c_kv."""
-    if trace.problem.kind != "latent":
-        return
-    before = takewhile(lambda one: one is not step, trace)
-    known = [one for one in (*trace.inputs.values(), *before) if _is_operand(one)]
-    products = (node for node in walk(made_of(step)) if isinstance(node, MatMul))
-    for node in (node for node in products if is_named(node.left, SOURCES)):
-        for used in known:
-            right = node.right if is_weight(used) else node.left
-            if used is not right and isinstance(right, Step):
-                pair = (node.left, used) if right is node.right else (used, node.right)
-                words = {"used": used.name, "right": right.name}
-                yield {step.name: put(made_of(step), node, MatMul(*pair))}, words
+def _is_source(one: Step) -> bool:
+    return one.name in SOURCES
 
 
-def _is_operand(one: Step) -> bool:
-    return one.name in SOURCES or is_weight(one)
+latent_operand_exchanged = other_factor(is_weight, _is_source, kind="latent")
+"""Another matrix of weights, or other rows of before, such as X for c_kv."""

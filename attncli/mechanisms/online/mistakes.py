@@ -2,49 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from attncli.core.attention.softmax import Exp, ShiftedExp, Sum
-from attncli.core.calculation.mistake import (
-    Changes,
-    Nodes,
-    is_named,
-    made_by,
-    made_of,
-    mistake,
-    wrong,
-)
+from attncli.core.calculation.mistake import Changes, Nodes, made_by, made_of, mistake, put, wrong
+from attncli.core.calculation.mutations import left_out, passed_over
 from attncli.core.calculation.trace import Trace
 from attncli.core.records import replace
-from attncli.core.tape.backward_operations import Hadamard, Subtract
+from attncli.core.tape.backward_operations import Subtract
 from attncli.core.tape.evaluation import walk
 from attncli.core.tape.operations import Add, Divide, MatMul, Scale, added
 from attncli.core.tape.step import Expression, Step
 from attncli.mechanisms.online.steps import Averaged, Finite, Rescaled, RunningMax
 
-
-def _in_tile(step: Step, stem: str, other: Callable[[Rescaled], Expression]) -> Changes:
-    if step.stem == stem and step.suffix:
-        total = made_of(step)
-        if isinstance(total, Add) and isinstance(total.left, Rescaled):
-            total = replace(total, left=other(total.left))
-        yield {step.name: total}, {}
+tile_sum_not_rescaled = left_out("rescale", "The sum so far was not rescaled.", steps=("l",))
+tile_output_not_rescaled = left_out("rescale", "The output so far was not rescaled.", steps=("O",))
 
 
-@mistake("The sum so far was not rescaled.", "Calculate {formula}.")
-def tile_sum_not_rescaled(step: Step, trace: Trace) -> Changes:
-    return _in_tile(step, "l", lambda part: part.left)
-
-
-@mistake("The output so far was not rescaled.", "Calculate {formula}.")
-def tile_output_not_rescaled(step: Step, trace: Trace) -> Changes:
-    return _in_tile(step, "O", lambda part: part.left)
-
-
-@mistake("Nothing was rescaled for the new maximum.", "Calculate {formula}.")
+@mistake("Nothing was rescaled for the new maximum.")
 def tile_not_rescaled(step: Step, trace: Trace) -> Changes:
     """The factor is 1, for the sum and the output."""
     for factor in _powers(step, "rescale"):
@@ -64,8 +42,9 @@ def tile_rescaled_by_inverse(step: Step, trace: Trace) -> Changes:
     """In the factor, or only where it is used, as the paper of FlashAttention-2 prints it."""
     for factor in _powers(step, "rescale"):
         yield {step.name: wrong(_inverse, factor, ranges=_inverse_of_interval)}, {}
-    for stem in ("l", "O"):
-        yield from _in_tile(step, stem, lambda part: Divide(*part.operands))
+    for part in walk(made_of(step)):
+        if isinstance(part, Rescaled):
+            yield {step.name: put(made_of(step), part, Divide(*part.operands))}, {}
 
 
 def _inverse(x: Any) -> Any:
@@ -85,8 +64,7 @@ def tile_maximum_alone(node: RunningMax) -> Nodes:
 
 
 @mistake(
-    "The factor was made with the largest score of this tile alone, not with the largest so far.",
-    "Calculate {formula}.",
+    "The factor was made with the largest score of this tile alone, not with the largest so far."
 )
 def tile_rescaled_to_own_maximum(step: Step, trace: Trace) -> Changes:
     def own_or_running(own: Any, running: Any) -> Any:
@@ -110,23 +88,20 @@ def _less(power: ShiftedExp, largest: Expression) -> Exp:
     return Exp(Subtract(power.operand, Finite(largest)), power.base, power.temperature)
 
 
-@mistake("The largest score was not subtracted.", "Calculate {formula}.")
+@mistake("The largest score was not subtracted.")
 def tile_maximum_not_subtracted(step: Step, trace: Trace) -> Changes:
     for power in _powers(step, "P"):
         yield {step.name: Exp(power.operand, power.base, power.temperature)}, {}
 
 
-@mistake(
-    "The largest score of the earlier tiles was subtracted, not the new one.",
-    "Calculate {formula}.",
-)
+@mistake("The largest score of the earlier tiles was subtracted, not the new one.")
 def tile_earlier_maximum(step: Step, trace: Trace) -> Changes:
     for power in _powers(step, "P"):
         before = _largest(power).parts[1:]  # in the first tile there is none, and nothing changes
         yield {step.name: _less(power, before[0]) if before else power}, {}
 
 
-@mistake("What the earlier tiles gave was left out.", "Calculate {formula}.")
+@mistake("What the earlier tiles gave was left out.")
 def tile_earlier_left_out(step: Step, trace: Trace) -> Changes:
     """In the sum, in the output, or in both."""
     both = [one for one in (trace.steps.get(f"l{step.suffix}"), step) if one]
@@ -136,15 +111,13 @@ def tile_earlier_left_out(step: Step, trace: Trace) -> Changes:
         yield new, {}
 
 
-@mistake("The output was divided by the sum of the last tile.", "Calculate {formula}.")
+@mistake("The output was divided by the sum of the last tile.")
 def tile_divided_by_last_sum(node: Averaged) -> Nodes:
     if (total := made_by(Add, node.divisor)) and isinstance(node.divisor, Step):
         yield replace(node, divisor=total.right)
 
 
-@mistake("The output was not divided by the sum of all powers.", "Calculate {formula}.")
-def tile_not_divided(node: Averaged) -> Nodes:
-    yield node.dividend
+tile_not_divided = passed_over(Averaged, "The output was not divided by the sum of all powers.")
 
 
 @mistake(
@@ -183,7 +156,6 @@ def tile_softmax_of_its_own(step: Step, trace: Trace) -> Changes:
         yield {step.name: Scale(added(results), over=float(len(results)))}, {}
 
 
-@mistake("The derivative was not rescaled.", "Calculate {formula}.", backward=True)
-def tile_derivative_not_rescaled(node: Hadamard) -> Nodes:
-    if is_named(node.right, "rescale"):
-        yield node.left
+tile_derivative_not_rescaled = left_out(
+    "rescale", "The derivative was not rescaled.", backward=True
+)

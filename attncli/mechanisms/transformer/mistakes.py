@@ -18,6 +18,7 @@ from attncli.core.attention.norms_and_activations import (
     Variance,
 )
 from attncli.core.calculation.mistake import Changes, Nodes, made_of, mistake, wrong
+from attncli.core.calculation.mutations import left_out, passed_over
 from attncli.core.calculation.trace import Trace
 from attncli.core.records import replace
 from attncli.core.tape.backward_operations import Hadamard, Subtract
@@ -41,7 +42,7 @@ def variance_of_a_sample(node: Variance) -> Nodes:
         yield Scale(node, float(size), float(size - 1))
 
 
-@mistake("The mean was not subtracted before squaring.", "Calculate {formula}.")
+@mistake("The mean was not subtracted before squaring.")
 def squares_not_centred(node: Variance) -> Nodes:
     yield MeanSquare(node.operand)
 
@@ -69,10 +70,7 @@ def eps_forgotten(node: Deviation) -> Nodes:
         yield replace(node, eps=0.0, is_plain=True)
 
 
-@mistake("The mean was not subtracted.", "Calculate {formula}.")
-def mean_not_subtracted(node: Divide) -> Nodes:
-    if isinstance(node.divisor, Deviation) and isinstance(node.dividend, Subtract):
-        yield replace(node, dividend=node.dividend.left)
+mean_not_subtracted = left_out("mean", "The mean was not subtracted.", steps=("normed", "final"))
 
 
 @mistake(
@@ -97,7 +95,7 @@ def _over_tokens(function: Any, operand: Expression) -> Expression:
     return wrong(lambda x: function(x).sum(axis=ALONG_TOKENS, keepdims=True) / size, operand)
 
 
-@mistake("The numbers before the norm were used.", "Calculate {formula}.")
+@mistake("The numbers before the norm were used.")
 def norm_skipped(step: Step, trace: Trace) -> Changes:
     """In one step, or at once in all that become queries, keys and values."""
     is_of_attention = step.plain[0] in "QKV"
@@ -126,7 +124,7 @@ def gain_forgotten(node: Hadamard) -> Nodes:
         yield node.left
 
 
-@mistake("The gain and the shift were left out.", "Calculate {formula}.")
+@mistake("The gain and the shift were left out.")
 def gain_and_shift_forgotten(node: Add) -> Nodes:
     if isinstance(node.left, Hadamard) and _is_quotient(node.left.left):
         yield node.left.left
@@ -136,15 +134,13 @@ def _is_quotient(node: Expression) -> bool:
     return isinstance(node, Divide) and isinstance(node.divisor, Deviation)
 
 
-@mistake("What goes into the half of the layer was not added.", "Calculate {formula}.")
+@mistake("What goes into the half of the layer was not added.")
 def residual_forgotten(step: Step, trace: Trace) -> Changes:
     for addition in _residual(step):
         yield {step.name: addition.right}, {}
 
 
-@mistake(
-    "The normalised numbers were added, not the numbers before the norm.", "Calculate {formula}."
-)
+@mistake("The normalised numbers were added, not the numbers before the norm.")
 def residual_of_normed(step: Step, trace: Trace) -> Changes:
     for addition in _residual(step):
         normed = trace.steps.get(step.plain.replace("residual", "normed"))
@@ -152,7 +148,7 @@ def residual_of_normed(step: Step, trace: Trace) -> Changes:
             yield {step.name: replace(addition, left=normed)}, {}
 
 
-@mistake("{used} was added, not what went into this half of the layer.", "Calculate {formula}.")
+@mistake("{used} was added, not what went into this half of the layer.")
 def residual_of_another_step(step: Step, trace: Trace) -> Changes:
     """What went into the layer, or an earlier one, was added."""
     used: Expression = trace.steps.get("residual_1", step)
@@ -168,13 +164,10 @@ def _residual(step: Step) -> Iterator[Add]:
         yield step.operation
 
 
-@mistake("The activation was left out.", "Calculate {formula}.")
-def activation_forgotten(step: Step, trace: Trace) -> Changes:
-    for operand in _activated(step):
-        yield {step.name: operand}, {}
+activation_forgotten = passed_over(Relu | Gated, "The activation was left out.")
 
 
-@mistake("The activation was {used}, not {right}.", "Calculate {formula}.")
+@mistake("The activation was {used}, not {right}.")
 def other_activation(step: Step, trace: Trace) -> Changes:
     """Another row of the table."""
     for operand in _activated(step):
