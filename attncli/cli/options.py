@@ -248,10 +248,13 @@ def with_settings(
     keys: Mapping[str, str], settings: WordList, others: Collection[str] = ()
 ) -> dict[str, str]:
     """Return the texts of flags, and those of `--set`, by key; `others` are set otherwise."""
+    from attncli.core.installed import import_named
     from attncli.core.problem.key_values import hint_for
     from attncli.core.problem.keys import KEYS
 
     texts = by_key(_pairs("--set", settings, "KEY=VALUE", "mask=causal"), {*keys, *others})
+    if not KEYS.keys() >= texts.keys():
+        import_named()  # an installed package may have the key
     for key in texts:
         if key not in KEYS:
             raise fail(f"--set: unknown key {visible(key)}", hint=hint_for(key))

@@ -186,6 +186,7 @@ class Mechanism(Declared, is_base=True):
     by_position: ClassVar[bool] = True  # whether each query has a position among the keys
     masks: ClassVar[tuple[str, ...]] = ()  # the forms of masks that it takes, if not all
     result: ClassVar[str] = ""  # the shape of its last step, if it has a single one
+    adjusts: ClassVar[str] = "scores"  # the step that is scaled, capped, biased and masked
     results: ClassVar[tuple[str, ...]] = ("output",)  # the steps that are looked at in the end
     last: ClassVar[str] = ""  # the last step of attention, which the values of the heads may be
     loss_of: ClassVar[str] = ""  # the key of the labels that its own loss compares with

@@ -62,6 +62,7 @@ def _has_the_kind() -> Iterator[None]:
 
             name = "near"
             requires = ("X",)
+            step_names = "squashed near"
 
             def steps(self) -> Any:
                 return SimpleNamespace(steps=near)

@@ -48,6 +48,11 @@ def result(problem: attncli.Problem, trace: attncli.Trace) -> None:
     assert not names or any(name in trace for name in names), f"no step {' or '.join(names)}"
 
 
+def only(problem: attncli.Problem, trace: attncli.Trace) -> None:
+    """Each step can be asked for by its name."""
+    attncli.compute(problem, only=[step.name for step in trace])
+
+
 def explain(problem: attncli.Problem, trace: attncli.Trace) -> None:
     assert_explained_truly(trace.unrounded or trace, 4)
 
@@ -123,6 +128,7 @@ def written(kind: FormatKind, name: str, problem: attncli.Problem, trace: attncl
 
 READERS: dict[str, Reader] = {
     "result": result,
+    "--only each step": only,
     "explain": explain,
     "round": rounded,
     **{f"-f {name}": partial(written, "traces", name) for name in formats_of("traces")},

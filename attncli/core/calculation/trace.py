@@ -248,7 +248,8 @@ def _equal_values(trace: Trace) -> Iterator[tuple[str, str, bool]]:
     for scores in [step for step in trace if step.stem == "scores"]:
         problem, suffix = trace.around(scores).problem, scores.suffix
         kind = KINDS[problem.kind]
-        layer, before = prefix_of(scores.layer), scores.name
+        layer = prefix_of(scores.layer)
+        before = f"{layer}{kind.adjusts}{suffix}"
         for name in (f"{layer}{one}{suffix}" for one in ADJUSTED):
             if name in trace:
                 before = name

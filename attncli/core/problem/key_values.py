@@ -172,14 +172,19 @@ def with_key(word: str, known: Collection[str] = ()) -> str:
     return f"{name if is_kept else key}{bracket}{rest}"
 
 
+def _look_up(values: Mapping[str, Any]) -> None:
+    """Import the kind of a problem if only an installed package has it: its keys are known then."""
+    kind = values.get("kind")
+    if isinstance(kind, str) and kind not in KINDS:
+        import_named(kind)
+
+
 def with_keys(written: Mapping[str, Any]) -> dict[str, Any]:
     """Return values under the keys that their names mean; refuse one key under two names.
 
     None leaves a key out. The name of a row, k1, becomes k_1.
     """
-    kind = written.get("kind")
-    if isinstance(kind, str) and kind not in KINDS:
-        import_named(kind)  # its keys are known from then on
+    _look_up(written)
     named: dict[str, Any] = {}
     first: dict[str, str] = {}
     faults: list[Fault] = []
@@ -246,6 +251,7 @@ def read_keys(named: Mapping[str, Any], copy: bool) -> tuple[dict[str, Any], dic
     raw: dict[str, Any] = {}
     values: dict[str, Any] = {}
     faults: list[Fault] = []
+    _look_up(named)
     if "model_type" in named:
         message = "this is the config.json of a model, not a problem"
         hint = "attn new --d-model 64 --heads 4 writes one of such sizes, which attn count counts"

@@ -99,7 +99,7 @@ class Sizes:
         self.cut_by = cut_by.name if cut_by else ""
         self.columns = columns
         self.written_as = ("columns" if columns else "rows", weights_as)
-        self.bound = {"1": Bound(1, "", "", "there is one number per head")}
+        self.bound = {"1": Bound(1, "", "", "there is one number")}
         self.faults: list[Fault] = []
 
     def __getitem__(self, letter: str) -> int:
@@ -198,7 +198,7 @@ class Sizes:
             words += f" ({count} {'halves' if has_halves else 'heads'} of {size})"
         known = self.bound.setdefault(letter, Bound(size, key, noun, words))
         if known.size != size:
-            message = f"{words}, but {known.words}"
+            message = f"{words}, but {known.words}{' per head' * (bool(counter) and letter == '1')}"
             is_projection = key in ("W_q", "W_k", "W_v") and "_" not in known.key
             if letter in ("d_model", "d_memory") and is_projection:
                 stored = f"{key}{'ᵀ' * (self.written_as[1] == 'out_in')}"
