@@ -196,14 +196,11 @@ class Mechanism(Declared, is_base=True):
     @cached_property
     def rows(self) -> dict[str, Key]:
         """Its keys, without those of every kind, and their declarations."""
-        known = {key: row for one in declared().values() for key, row in one.own.items()}
-        taken, after = ({key: known[key] for key in keys} for keys in (self.takes, self.also_takes))
-        fitting = [one for one in declared().values() if isinstance(one, Option)]
-        of_options = (one.own for one in fitting if one.fits(self, taken | self.own | after))
-        rows = taken | self.own | after
-        for own in of_options:
-            rows |= own
-        return rows
+        every = declared().values()
+        known = {key: row for one in every for key, row in one.own.items()} | self.own
+        keys = dict.fromkeys((*self.takes, *self.own, *self.also_takes))
+        options = [x for x in every if isinstance(x, Option) and x.fits(self, keys)]
+        return {key: known[key] for key in (*keys, *(key for one in options for key in one.own))}
 
     @cached_property
     def shapes(self) -> Shapes:
@@ -288,11 +285,8 @@ COMMON, FOLDERS = "attncli.core.problem.common", "attncli.mechanisms"
 def declared() -> dict[str, Declared]:
     """Return what is declared, by name: for every kind, and in the order of the folders."""
     _import_folders()
-    return dict(sorted(DECLARED.items(), key=lambda item: (item[1].is_last, _home(item[1]))))
-
-
-def _home(one: Declared) -> str:
-    return type(one).__module__
+    every = sorted(DECLARED.values(), key=lambda one: (one.is_last, type(one).__module__))
+    return {one.name: one for one in every}
 
 
 @lru_cache(1)

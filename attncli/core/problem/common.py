@@ -51,6 +51,8 @@ class EveryKind(Declared):
 class Layers(Option):
     """The keys of each of several layers, which are problems within a problem."""
 
+    name = "layers"
+
     layers = key(
         Form(
             values.read_layers,

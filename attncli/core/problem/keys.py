@@ -43,36 +43,25 @@ BESIDE_KINDS = [one for one in declared().values() if not isinstance(one, Mechan
 
 OPTIONS = [one for one in BESIDE_KINDS if isinstance(one, Option)]
 
-WITH_PARTS: list[str]
-"""Keys that are mappings, in which there may be matrices.
 
-Their defaults are copied, so that changing those of one problem changes no other."""
-
-OF_TOKENS: list[str]
-"""Keys whose numbers are those of tokens."""
-
-REPLACES: dict[str, tuple[str, ...]]
-"""Keys of results that a problem may set directly, each with the keys that it makes useless."""
-
-
-def _with_parts() -> list[str]:
-    return [key for key, row in KEYS.items() if isinstance(row.default, dict)]
-
-
-def _of_tokens() -> list[str]:
-    return [key for key, row in KEYS.items() if row.is_of_tokens]
-
-
-def _replaces() -> dict[str, tuple[str, ...]]:
+def _derived() -> tuple[list[str], list[str], dict[str, tuple[str, ...]]]:
+    """Return what the tables below hold."""
     pairs = [(key, other) for key, row in KEYS.items() for other in row.replaces]
     cutting = [one.name for one in OPTIONS if one.halves > 1]
     for name, row in KEYS.items():
         for other in row.not_beside:
             pairs += [(one, name) for one in (cutting if other == "halves" else [other])]
-    return {name: tuple(other for one, other in pairs if one == name) for name, _ in pairs}
+    return (
+        [key for key, row in KEYS.items() if isinstance(row.default, dict)],
+        [key for key, row in KEYS.items() if row.is_of_tokens],
+        {name: tuple(other for one, other in pairs if one == name) for name, _ in pairs},
+    )
 
 
-WITH_PARTS, OF_TOKENS, REPLACES = _with_parts(), _of_tokens(), _replaces()
+WITH_PARTS, OF_TOKENS, REPLACES = _derived()
+"""Keys that are mappings, in which there may be matrices: their defaults are copied, so that
+changing those of one problem changes no other. Keys whose numbers are those of tokens. Keys of
+results that a problem may set directly, each with the keys that it makes useless."""
 
 
 @WHEN_ADDED.append
@@ -82,8 +71,9 @@ def _add(one: Declared) -> None:
         KINDS[one.name] = one
     else:
         BESIDE_KINDS.append(one)
-    WITH_PARTS[:], OF_TOKENS[:] = _with_parts(), _of_tokens()
-    REPLACES.update(_replaces())
+        OPTIONS[:] = [one for one in BESIDE_KINDS if isinstance(one, Option)]
+    WITH_PARTS[:], OF_TOKENS[:], replaces = _derived()
+    REPLACES.update(replaces)
 
 
 def meaning_in(kind: str, key: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from itertools import chain, product
 
-from attncli.core.declare import WHEN_ADDED, Declared, declared
+from attncli.core.declare import DECLARED, WHEN_ADDED, Declared, declared
 from attncli.core.formulas.text import text
 from attncli.core.formulas.tree import Cell, Vector
 from attncli.core.records import Record
@@ -292,11 +292,13 @@ def may_mean_step(word: str, inputs: Collection[str]) -> bool:
     """
     if word in ALIASES or "*" in word or len(word) < 3:
         return True
-    return _any_step(frozenset(inputs)).fullmatch(_plain(OF_PART.sub("", word))) is not None
+    known = _any_step(frozenset(inputs), len(DECLARED))
+    return known.fullmatch(_plain(OF_PART.sub("", word))) is not None
 
 
 @lru_cache(8)  # called 1,800 times for the names of 300 files
-def _any_step(inputs: frozenset[str]) -> re.Pattern[str]:
+def _any_step(inputs: frozenset[str], count: int) -> re.Pattern[str]:
+    """Return a pattern of all names, of so many mechanisms: there may be new ones."""
     names = chain(ALIASES, *ALIASES.values(), OTHERS, inputs)
     known = "|".join(re.escape(_plain(name)) for name in names)
     rows = chain(*(one.own.items() for one in declared().values()))

@@ -44,7 +44,7 @@ class Gate(Option):
         """There is a number for each head, or for each feature."""
         if not values["gate"]:
             return {}
-        is_turned = "out_in" in values["weights_as"] or values["tokens_as"] == "columns"
+        is_turned = values["weights_as"] == "out_in" or values["tokens_as"] == "columns"
         is_by_head = values["gate"]["W"].shape[-2 if is_turned else -1] == values["heads"]
         columns = self.own["gate"].drawn["heads" if is_by_head else "features"]
         return {f"gate.{part}": letters(shape) for part, shape in columns.items()}

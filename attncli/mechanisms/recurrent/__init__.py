@@ -56,4 +56,5 @@ class Recurrent(Mechanism):
     step_names = "h c"
 
     def shapes_with(self, kind: Mechanism, values: Mapping[str, Any], shapes: Shapes) -> Shapes:
-        return {"A": SHAPES_OF_A[values["update"]]}
+        """A word that another kind has is refused later."""
+        return {"A": SHAPES_OF_A.get(values["update"], shapes["A"])}
