@@ -134,20 +134,17 @@ def are_arrays(start: bytes, suffix: str) -> bool:
 
 
 def is_notebook(start: bytes, suffix: str) -> bool:
-    return _begins(start, "{", NOTEBOOK)
+    text = _ascii(start).lstrip()  # few begin so, and a pattern takes time to be compiled
+    return text.startswith("{") and NOTEBOOK.match(text) is not None
 
 
 def is_web_page(start: bytes, suffix: str) -> bool:
     """Return True for a text that begins as a page, unless it is Markdown, which may hold HTML."""
     if suffix in PAGE_SUFFIXES:
         return b"</" in start.replace(b"\0", b"")
-    return suffix not in MARKDOWN_SUFFIXES and _begins(start, "<", WEB_PAGE)
-
-
-def _begins(start: bytes, sign: str, pattern: re.Pattern[str]) -> bool:
-    """Return whether a file begins as a pattern, which begins with a sign, says."""
-    text = _ascii(start).lstrip()  # few begin so, and a pattern takes time to be compiled
-    return text.startswith(sign) and pattern.match(text) is not None
+    text = _ascii(start).lstrip()
+    is_markup = text.startswith("<") and suffix not in MARKDOWN_SUFFIXES
+    return is_markup and WEB_PAGE.match(text) is not None
 
 
 def _ascii(start: bytes) -> str:

@@ -92,6 +92,28 @@ def test_there_is_a_recipe_for_each_table() -> None:
     assert [name for name, _ in RECIPES] == things
 
 
+def test_costs_are_those_of_the_recipes() -> None:
+    page = (ROOT / "docs" / "extending.md").read_text()
+    said = re.findall(r"^\| the ([a-z ]+?)(?: below|, .*?)? \| (\d+) \|", page, re.MULTILINE)
+    codes = dict(RECIPES) | {"mechanism": "".join(files_of_the_mechanism())}
+    counts = {name: sum(map(bool, code.split("\n"))) for name, code in codes.items()}
+    assert {name: int(count) for name, count in said} == counts
+
+
+def files_of_the_mechanism() -> list[str]:
+    section = (ROOT / "docs" / "extending.md").read_text().partition("**A mechanism**")[2]
+    return re.findall(r"```python\n(.*?)```", section, re.DOTALL)[:3]
+
+
+STARS = "".join(
+    f"from attncli.core.{name} import *\n"
+    for name in (
+        *("attention.scores", "attention.masks", "attention.normalizers"),
+        *("attention.parameters", "numbers.forms", "tape.operations"),
+    )
+)
+
+
 def test_recipe_for_a_score_function() -> None:
     recipe("score function", operations, scores)
     problem = attncli.Problem(X=[[3, 4], [4, 3]], score={"name": "sharp_cosine", "sharpness": 5})
@@ -133,15 +155,18 @@ def test_recipe_for_a_mechanism(tmp_path: Path) -> None:
 
     The numbers are the published ones of "I am good", MECHANISMS 1.
     """
-    section = (ROOT / "docs" / "extending.md").read_text().partition("**A mechanism**")[2]
-    files = re.findall(r"```python\n(.*?)```", section, re.DOTALL)[:3]
+    files = files_of_the_mechanism()
     package, about = tmp_path / "similarity", tmp_path / "similarity-1.dist-info"
     for folder in (package, about):
         folder.mkdir()
     for name, text in zip(("__init__", "steps", "mistakes"), files, strict=True):
         (package / f"{name}.py").write_text(text)
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: similarity\nVersion: 1\n")
-    (about / "entry_points.txt").write_text("[attn]\nsimilarity = similarity\n")
+    others = "sharp_cosine", "diagonal", "tanh"
+    rows = (dict(RECIPES)[name] for name in ("score function", "mask form", "normaliser"))
+    (package / "rows.py").write_text(STARS + "\n".join(rows))
+    offered = ("similarity = similarity", *(f"{name} = similarity.rows" for name in others))
+    (about / "entry_points.txt").write_text("\n".join(("[attn]", *offered)))
     file = tmp_path / "file.yaml"
     file.write_text("kind: similarity\nX: [[1, 3, 2], [1, 1, 3], [1, 2, 1]]\nsharpness: 1\n")
 
@@ -155,9 +180,14 @@ def test_recipe_for_a_mechanism(tmp_path: Path) -> None:
     published = [[1, 2.957691, 2.011295], [1, 1.540148, 2.722573], [1, 2.864164, 2.0]]
     np.testing.assert_allclose(step["value"], published, atol=5e-7)
     assert "sharpness: 2" in attn("new", "--kind", "similarity")
+    flags = "--score", "sharp_cosine", "--mask", "{diagonal: false}", "--normalize", "tanh"
+    shown = attn("compute", file, *flags)
+    assert "scores = X Xᵀ / (‖X‖ ‖X‖) · 10" in shown
+    assert "masked = sharpened, −∞ where mask = 0" in shown
+    assert "weights = tanh(masked)" in shown
     answers = b"output: [[33, 70, 67], [27, 53, 59], [21, 45, 42]]"
     assert "not of the weights" in attn("check", file, "-", stdin=answers)
-    assert "tokens mixed by how alike they are (of similarity)" in attn("scores")
+    assert attn("scores").count("(of similarity)") == 4
 
 
 def test_recipe_for_a_mistake() -> None:
