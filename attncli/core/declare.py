@@ -79,7 +79,8 @@ class Key(Record, eq=False):
     def help(self) -> str:
         """The help of its flags."""
         text = f"{self.about}: {self.example}" if self.example else self.about
-        return f"{text[0].upper()}{text[1:]}{'' if text.endswith('…') else '.'}"
+        text = text if self.kind else f"{text[0].upper()}{text[1:]}"  # a kind is written as it is
+        return text if text.endswith("…") else f"{text}."
 
 
 key = Key

@@ -59,7 +59,7 @@ class Layers(Option):
             parts=layer_forms,
             types=("tuple[Any, ...]", f"Sequence[{SOME_KEYS}] | Mapping[str, {SOME_KEYS}] | None"),
         ),
-        "transformer: the keys of each layer; those of an only one may stand at the top",
+        "the keys of each layer of a transformer; those of an only one may stand at the top",
         (),
         at_top=True,
         as_written=True,

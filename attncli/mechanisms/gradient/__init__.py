@@ -111,5 +111,5 @@ class Gradient(Option):
         return bool(kind.result)
 
     def shapes_with(self, kind: Mechanism, values: Mapping[str, Any], shapes: Shapes) -> Shapes:
-        is_joined = values["W_c"] is not None  # which makes the last step
+        is_joined = values["W_c"] is not None  # it makes the last step
         return {"gradient": letters("n, d_c" if is_joined else kind.result_of(values))}
