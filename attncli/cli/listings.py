@@ -70,7 +70,7 @@ def score_tables() -> Iterator["Line"]:
     from attncli.core.attention.norms_and_activations import ACTIVATIONS, LAYER_NORMS, NORMS
     from attncli.core.attention.positions import POSITIONS
     from attncli.core.attention.scores import SCORES
-    from attncli.core.installed import import_named
+    from attncli.core.numbers.other_words import import_named
     from attncli.core.problem.keys import KINDS
     from attncli.printing.layout import wrapped
 

@@ -248,7 +248,7 @@ def with_settings(
     keys: Mapping[str, str], settings: WordList, others: Collection[str] = ()
 ) -> dict[str, str]:
     """Return the texts of flags, and those of `--set`, by key; `others` are set otherwise."""
-    from attncli.core.installed import import_named
+    from attncli.core.numbers.other_words import import_named
     from attncli.core.problem.key_values import hint_for
     from attncli.core.problem.keys import KEYS
 

@@ -286,6 +286,12 @@ COMMON, FOLDERS = "attncli.core.problem.common", "attncli.mechanisms"
 def declared() -> dict[str, Declared]:
     """Return what is declared, by name: for every kind, and in the order of the folders."""
     _import_folders()
+    return _in_order(len(DECLARED))
+
+
+@lru_cache(1)
+def _in_order(count: int) -> dict[str, Declared]:
+    """Return so many that are declared: a package may add one."""
     every = sorted(DECLARED.values(), key=lambda one: (one.is_last, type(one).__module__))
     return {one.name: one for one in every}
 

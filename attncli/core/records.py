@@ -50,12 +50,14 @@ class Record:
             # `strict` would take a third of the time; the lengths were compared above.
             self.__dict__.update(zip(self.fields, values))  # noqa: B905
             return
-        values_by_name = dict(zip(self.fields, values, strict=False)) | named
         # Defaults are put into the instance: a function in the class would become a method.
-        everything = self.defaults | values_by_name
-        if len(everything) != len(self.fields) or len(values_by_name) != len(values) + len(named):
-            raise TypeError(f"{type(self).__name__} takes the fields {', '.join(self.fields)}")
-        self.__dict__.update(everything)
+        held, fields = self.__dict__, self.fields
+        held.update(self.defaults)
+        held.update(named)
+        held.update(zip(fields, values))  # noqa: B905 - the lengths are compared below
+        is_twice = bool(values and named) and not named.keys().isdisjoint(fields[: len(values)])
+        if len(held) != len(fields) or len(values) > len(fields) or is_twice:
+            raise TypeError(f"{type(self).__name__} takes the fields {', '.join(fields)}")
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a {type(self).__name__} does not change; use replace")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
@@ -50,6 +51,13 @@ class KnownClass(Record):
     def student(self, text: str) -> str:
         """Return the name of the student whom a text names; the text, if it names none."""
         return self.who(text) or text
+
+
+def has_decimal_pairs(text: str, start: int = 0, end: int = sys.maxsize) -> bool:
+    """Return whether a part of a text may have decimal commas: 1,5, 2,5."""
+    # Most lists have a blank behind each comma, and a pattern takes time to be compiled.
+    is_plain = text.count(",", start, end) == text.count(", ", start, end)
+    return not is_plain and DECIMAL_PAIRS.search(text, start, end) is not None
 
 
 DECIMAL_PAIRS = regex(r"(?<=[\[ ])[-+]?\d+,\d+, |, +[-+]?\d+,\d+\s*[\],]")

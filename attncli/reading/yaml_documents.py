@@ -179,7 +179,7 @@ def _json_values(text: str) -> tuple[list[tuple[Raw, int, int]], int]:
                 at += 1
                 continue
             value, end = JSON_DECODER.raw_decode(text, at)
-            if document.DECIMAL_PAIRS.search(text, at, end):
+            if document.has_decimal_pairs(text, at, end):
                 break
             if text.find("\\u", at, end) >= 0:  # half of a large character raises a ValueError
                 json.dumps(value, ensure_ascii=False).encode()

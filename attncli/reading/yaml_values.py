@@ -101,7 +101,7 @@ def _without_lists(text: str) -> tuple[str, dict[str, Raw]]:
             return match[0]
         return f"{match['before']}{word} "
 
-    if any(sign in text for sign in LEFT_TO_BUILDER) or document.DECIMAL_PAIRS.search(text):
+    if any(sign in text for sign in LEFT_TO_BUILDER) or document.has_decimal_pairs(text):
         return text, lists
     return NUMBER_LISTS.sub(word_for, text), lists
 
@@ -139,7 +139,7 @@ class _Builder:
         self.count = 0  # of scalars and collections, those of aliases included
         self.expanded = 0  # of those of aliases
         self.deepest = 0  # level reached in the collection that is being built
-        self.has_pairs = bool(document.DECIMAL_PAIRS.search(chunk.text))
+        self.has_pairs = document.has_decimal_pairs(chunk.text)
 
     def documents(self) -> Iterator[Raw]:
         for event in self.events:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 from attncli.core.errors import (
@@ -17,8 +17,7 @@ from attncli.core.errors import (
     fail,
     refuse,
 )
-from attncli.core.installed import import_named
-from attncli.core.numbers.other_words import OTHER_WORDS, plain, way_out
+from attncli.core.numbers.other_words import OTHER_WORDS, import_named, plain, way_out
 from attncli.core.numbers.written import (
     LARGEST_COUNT,
     SEVERAL,
@@ -41,6 +40,9 @@ MATRIX_SUFFIXES = (".csv", ".tsv", ".txt", ".npy", ".xlsx")
 
 SOME_KEYS = "Mapping[str, object]"
 """The type of what is written as a mapping, for type checkers."""
+
+
+TYPES_OF_MAPPINGS = "Mapping[str, Any]", f"{SOME_KEYS} | None"
 
 
 class Form(Record, eq=False):
@@ -287,6 +289,7 @@ def number(above: int = 0, most: int | None = None, or_equal: bool = False) -> F
     return Form(read, (schema,), types=("float", "NumberLike"))
 
 
+@lru_cache
 def matrix(stack: str = "", broadcasts: bool = False, infinite: bool = False) -> ArrayForm:
     """Return the form of a matrix or a stack of matrices; `infinite` allows −∞."""
 
@@ -298,11 +301,13 @@ def matrix(stack: str = "", broadcasts: bool = False, infinite: bool = False) ->
     return ArrayForm(read, STACKS[stack], stack=stack, broadcasts=broadcasts)
 
 
+@lru_cache
 def weight(stack: str = "") -> ArrayForm:
     """Return the form of a matrix of weights, used as X W."""
     return replace(matrix(stack), is_weight=True)
 
 
+@lru_cache
 def vector(stack: str = "", broadcasts: bool = False, infinite: bool = False) -> ArrayForm:
     """Return the form of a vector; with a stack, also of several, written as a matrix."""
 
@@ -376,5 +381,5 @@ def mapping(
             raise fail(f"{dotted(path)} needs either {' or '.join(either)}", *path, hint=hint)
         return read_parts(written, path, parts)
 
-    types = "Mapping[str, Any]", "Mapping[str, object] | None"
+    types = TYPES_OF_MAPPINGS
     return Form(read, parts=lambda: parts, needs=needs, either=either, types=types)

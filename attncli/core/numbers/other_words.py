@@ -1,10 +1,11 @@
-"""Words of papers and other programs, with the word or the form that is written here instead."""
+"""Words of papers and other programs, with what is written here instead; and of packages."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
 
+from attncli.core.errors import fail
 from attncli.core.text.strings import did_you_mean
 
 OTHER_WORDS = {
@@ -79,3 +80,28 @@ def way_out(word: str, known: Collection[str], lists_all: str = "") -> str:
     'pages of a cache change no number'
     """
     return HINTS.get(plain(word)) or did_you_mean(word, known, lists_all)
+
+
+def import_named(name: str | None = None) -> bool:
+    """Import what installed packages offer under a name, or all that they offer.
+
+    They name mechanisms, score functions, masks and normalisers in the group `attn` of their entry
+    points; to import one adds its rows to the tables. It is done for names that no table knows, so
+    that a start takes no longer, and a file can name nothing but what somebody has installed.
+
+    Returns:
+        Whether there is any.
+
+    Raises:
+        InputError: for a package that cannot be imported.
+    """
+    from importlib.metadata import entry_points  # few commands meet an unknown name
+
+    offered = entry_points(group="attn", name=name) if name else entry_points(group="attn")
+    for one in offered:
+        try:
+            one.load()
+        except Exception as error:  # whatever somebody else's code may raise
+            message = f"{one.name}, of an installed package, cannot be loaded"
+            raise fail(f"{message}: {type(error).__name__}: {error}", hint="mend it") from error
+    return bool(offered)

@@ -17,10 +17,9 @@ import numpy as np
 from attncli.core.attention.scores import SCORES
 from attncli.core.declare import WHEN_ADDED, Declared, Mechanism, declared
 from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, fail, refuse
-from attncli.core.installed import import_named
 from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.matrices import as_raw, grid_in, to_array
-from attncli.core.numbers.other_words import HINTS
+from attncli.core.numbers.other_words import HINTS, import_named
 from attncli.core.numbers.written import dotted, is_open, name_of, shape_words
 from attncli.core.problem.keys import BESIDE_KINDS, KEYS, KINDS, WITH_PARTS
 from attncli.core.problem.rows import PATTERNS, row_name

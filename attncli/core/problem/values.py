@@ -13,10 +13,9 @@ from typing import Any, TypeAlias
 
 from attncli.core.attention.parameters import SCALE_NAMES, SETTINGS, Parameter
 from attncli.core.errors import Fault, KeyPath, changed, collected, fail
-from attncli.core.installed import import_named
 from attncli.core.numbers import forms
 from attncli.core.numbers.forms import LABELS, Form, Schema
-from attncli.core.numbers.other_words import HINTS, plain
+from attncli.core.numbers.other_words import HINTS, import_named, plain
 from attncli.core.numbers.parser import NumberError, parse
 from attncli.core.numbers.written import (
     MAX_DIGITS_OF_FLOATS,
@@ -239,7 +238,7 @@ def _mask(raw: object, path: KeyPath) -> dict[str, object]:
         raise fail(f"unknown mask {visible(raw)}", *path, hint=hint)
     if not isinstance(raw, Mapping):
         return {"keep": _table("masks")["keep"].form.read(raw, path)}
-    for key in (str(key) for key in raw if key not in _mask_parts()):
+    for key in [str(key) for key in raw if key not in _mask_parts()]:
         import_named(key)
     parts = _mask_parts()
     if raw.get("when") is None:

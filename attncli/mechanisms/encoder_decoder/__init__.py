@@ -7,13 +7,13 @@ its new state, it has C for what it found (Bahdanau et al. 2015, appendix A.1.2)
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Any
 
 from attncli.core.declare import Implied, KeyTests, Mechanism, Shapes, key
 from attncli.core.errors import KeyPath, fail
 from attncli.core.numbers import forms
 from attncli.core.numbers.written import dotted
-from attncli.core.records import replace
 from attncli.core.text.strings import all_of
 from attncli.mechanisms.attention import SCORING
 
@@ -40,11 +40,15 @@ def shapes_of_networks(cell: str, attends: str) -> Shapes:
     return shapes
 
 
-PARTS = {
-    part.partition(".")[2]: (forms.vector, forms.matrix)[len(shape) - 1]()
-    for cell in CELLS
-    for part, shape in shapes_of_networks(cell, "before").items()
-}
+@lru_cache(1)
+def of_parts() -> forms.Form:
+    """Return the form of the parts of a network, of every cell."""
+    shapes = (shapes_of_networks(cell, "before") for cell in CELLS)
+    ranks = {part.partition(".")[2]: len(shape) for one in shapes for part, shape in one.items()}
+    kinds = {1: forms.vector(), 2: forms.matrix()}
+    return forms.mapping({part: kinds[rank] for part, rank in ranks.items()}, SUCH_AS)
+
+
 SUCH_AS = "encoder: {W_f: [[…]], U_f: [[…]], b_f: […], W_i: …}, with W and U of each gate"
 
 HINTS = {
@@ -60,11 +64,10 @@ def _read(raw: object, path: KeyPath) -> Any:
     for part in raw if isinstance(raw, Mapping) else ():
         if hint := next((hint for word, hint in HINTS.items() if str(part).startswith(word)), ""):
             raise fail(f"unknown key {part} in {dotted(path)}", *path, part, hint=hint)
-    return OF_PARTS.read(raw, path)
+    return of_parts().read(raw, path)
 
 
-OF_PARTS = forms.mapping(PARTS, SUCH_AS)
-NETWORK = replace(OF_PARTS, read=_read)
+NETWORK = forms.Form(_read, parts=lambda: of_parts().parts(), types=forms.TYPES_OF_MAPPINGS)
 
 
 class EncoderDecoder(Mechanism):
