@@ -34,6 +34,7 @@ def test_a_row_makes_flag_help_schema_names_hints_and_candidates(
     monkeypatch.delitem(sys.modules, "attncli.cli.show", raising=False)
 
     command = main.build("compute")
+    del sys.modules["attncli.cli.show"]  # or later tests would have the flag
     params: list[Any] = command.params
     (flag,) = (param for param in params if param.name == "shade")
     assert flag.opts == ["--shade"]
