@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,16 @@ from attncli.core.problem.key_values import hint_for, key_of
 from attncli.core.problem.keys import KEYS, KINDS
 from attncli.printing.worksheet import problem_file
 from tests.conftest import Attn
+
+
+@pytest.fixture(autouse=True)
+def _commands_are_built_anew() -> Iterator[None]:
+    """Later tests have no flag of a key that is there for a test alone."""
+    before = {*sys.modules}
+    yield
+    for name in sys.modules.keys() - before:
+        if name.startswith("attncli.cli."):
+            del sys.modules[name]
 
 
 def test_a_row_makes_flag_help_schema_names_hints_and_candidates(
@@ -34,7 +45,6 @@ def test_a_row_makes_flag_help_schema_names_hints_and_candidates(
     monkeypatch.delitem(sys.modules, "attncli.cli.show", raising=False)
 
     command = main.build("compute")
-    del sys.modules["attncli.cli.show"]  # or later tests would have the flag
     params: list[Any] = command.params
     (flag,) = (param for param in params if param.name == "shade")
     assert flag.opts == ["--shade"]
