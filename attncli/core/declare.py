@@ -122,18 +122,17 @@ class Declared:
     def __init_subclass__(cls, is_base: bool = False) -> None:
         cls.name = vars(cls).get("name") or cls.__module__.rpartition(".")[2]
         if not is_base:
-            DECLARED[cls.name] = cls()
+            one = DECLARED[cls.name] = cls()
+            for row in one.own.values() if isinstance(one, Mechanism) else ():
+                row.__dict__["kind"] = cls.name
             OTHER_WORDS.update(cls.other_names)
             for add in WHEN_ADDED:
-                add(DECLARED[cls.name])
+                add(one)
 
     @cached_property
     def own(self) -> dict[str, Key]:
         """The keys that it declares."""
-        rows = {name: row for name, row in vars(type(self)).items() if isinstance(row, Key)}
-        for row in rows.values() if isinstance(self, Mechanism) else ():
-            row.__dict__["kind"] = self.name
-        return rows
+        return {name: row for name, row in vars(type(self)).items() if isinstance(row, Key)}
 
     def shapes_with(self, kind: Mechanism, values: Mapping[str, Any], shapes: Shapes) -> Shapes:
         """Return the shapes that depend on values, given those that do not."""
@@ -211,7 +210,7 @@ class Mechanism(Declared, is_base=True):
             shapes |= row.shapes(key)
         return shapes | {key: letters(shape) for key, shape in self.shapes_here.items()}
 
-    @cached_property
+    @property
     def options(self) -> tuple[str, ...]:
         """Its keys that are no matrices."""
         return tuple(key for key, row in self.rows.items() if not isinstance(row.form, ArrayForm))
@@ -222,16 +221,16 @@ class Mechanism(Declared, is_base=True):
         first, last = (DECLARED[name].own for name in EVERY_KIND)
         return (*first, *self.rows, *last)
 
-    @cached_property
+    @property
     def layer_keys(self) -> tuple[str, ...]:
         """The keys of a layer; one at the top is that of every layer which has none."""
         return tuple(key for key, row in self.rows.items() if not row.at_top)
 
-    @cached_property
+    @property
     def needs(self) -> tuple[str, ...]:
         return (*self.requires, *(key for key, row in self.own.items() if row.required))
 
-    @cached_property
+    @property
     def start(self) -> tuple[str, ...]:
         """The keys of a new problem's matrices."""
         return (*self.starts_with, *(key for key, row in self.own.items() if row.start))
@@ -265,7 +264,7 @@ class Mechanism(Declared, is_base=True):
 
 
 class Option(Declared, is_base=True):
-    """What several mechanisms may do beside their own steps; its key has its folder's name."""
+    """A change of several mechanisms' steps; the key that asks for it has its name."""
 
     halves: ClassVar[int] = 1  # number of parts of each head's queries and keys
     hides_weights: ClassVar[bool] = False  # whether there is no step of all weights

@@ -49,7 +49,7 @@ from attncli.printing.formats import (
 UNQUOTED = regex(r"(?!(null|Null|NULL)$)-?\w(?:[\w ./^*+()-]*[\w)])?")
 """Text that YAML needs no quotes for."""
 
-OPTIONS = [(key, value) for key, row in KEYS.items() for value in row.suggests]
+SUGGESTED = [(key, value) for key, row in KEYS.items() for value in row.suggests]
 """Options to suggest below a problem, with a value: of each key the first that fits it."""
 
 
@@ -142,7 +142,7 @@ def _flow(raw: Any) -> str:
 
 def _options(problem: Problem) -> Iterator[str]:
     lines: dict[str, tuple[str, str]] = {}
-    for key, raw in OPTIONS:
+    for key, raw in SUGGESTED:
         if key not in problem.given and key not in lines:
             with suppress(InputError):
                 changed = Problem(**{**problem.written, key: raw})

@@ -42,10 +42,10 @@ MIN_EXACT = 2
 """Minimum count of wrong numbers that a mistake does not give by chance with all digits. Chosen."""
 
 
-MAX_HIDDEN = 12
+MAX_HIDDEN_STEPS = 12
 """Maximum number of hidden steps in which a general mutation is looked for: the nearest. Chosen."""
 
-NUMBERED = re.compile(r"_(\d+)")
+NUMBER_OF_TIME = re.compile(r"_(\d+)")
 """What ends the name of a step at a time."""
 
 
@@ -83,7 +83,7 @@ class MistakeInStep(Record, eq=False):
             return words
         relative = partial(_relative, self.place.suffix.removeprefix("_"))
         texts = ((blank, word) for blank, word in words.items() if isinstance(word, str))
-        return words | {blank: NUMBERED.sub(relative, word) for blank, word in texts}
+        return words | {blank: NUMBER_OF_TIME.sub(relative, word) for blank, word in texts}
 
 
 def mistakes_in(
@@ -118,7 +118,7 @@ def _by_sentences(
     for change, words in mistake.changes(step, layer):
         blanks = [blank for blank in words if f"{{{blank}}}" in mistake.sentence]
         said = [in_words(words[blank], step) for blank in blanks]
-        text = NUMBERED.sub(partial(_relative, time), str(said))
+        text = NUMBER_OF_TIME.sub(partial(_relative, time), str(said))
         count = sum(key == text for key, _ in ways)
         ways[text, count] = change, words
     return ways
@@ -164,7 +164,7 @@ def mistakes_before(
 
     # A student hits on one word among a few by chance, too.
     hidden = [] if is_alone or step.marks_label else judge.operands.written.unknown_before(step)
-    hidden = hidden[-MAX_HIDDEN:] if rows is MUTATIONS else hidden
+    hidden = hidden[-MAX_HIDDEN_STEPS:] if rows is MUTATIONS else hidden
     passed_over = {(one.name, source.name) for one in hidden for source in sources(one)}
     for one in in_order(
         step, [one for one in hidden if one.name not in judge.mistaken], find, rows

@@ -48,7 +48,10 @@ class Interval(np.lib.mixins.NDArrayOperatorsMixin, Record):
 
     def __getattr__(self, name: str) -> Any:
         """Return a method of arrays that is a function of NumPy, too, such as `min`."""
-        return partial(getattr(np, name), self)
+        function = getattr(np, name, None)
+        if function not in RISING:
+            raise AttributeError(f"intervals have no {name}")
+        return partial(function, self)
 
     def __bool__(self) -> bool:
         if (self.low != self.high).any():
@@ -101,9 +104,7 @@ def interval(numbers: Any) -> Interval:
     return Interval(array, array)
 
 
-RISING = {
-    *MOVES, *REDUCTIONS, np.broadcast_arrays, np.cumsum, np.sort,
-}  # fmt: skip
+RISING = {*MOVES, *REDUCTIONS, np.broadcast_arrays, np.cumsum, np.sort}
 """Functions whose results rise with every number, or only stand in other places."""
 
 
@@ -246,8 +247,7 @@ def where(chosen: Array | Interval, one: Array | Interval, other: Array | Interv
         return Interval(np.where(chosen, a.low, b.low), np.where(chosen, a.high, b.high))
     if truths.low.dtype != bool:
         return where(chosen != 0, one, other)
-    both = hull(a, b)
-    rest = where(truths.high, both, b)
+    rest = where(truths.high, hull(a, b), b)
     return where(truths.low, a, rest)
 
 

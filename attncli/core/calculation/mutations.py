@@ -32,7 +32,7 @@ from attncli.core.tape.operations import (
 )
 from attncli.core.tape.step import Expression, Operation, Step
 
-MAX_PARTS = 24
+MAX_FORMULA_PARTS = 24
 """Maximum number of parts of a formula in which something is taken to be wrong: the first."""
 
 MAX_BEFORE = 150
@@ -53,14 +53,14 @@ Way: TypeAlias = Callable[[Step, Trace], Iterator[tuple[Expression, Expression, 
 
 
 LEFT_OUT = "{operand} was left out."
-INSTEAD = "{used} was calculated, not {right}."
+CALCULATED_INSTEAD = "{used} was calculated, not {right}."
 PASSED_OVER = "{right} was not calculated: {used} was taken as it is."
 EXCHANGED = "{one} and {other} have changed places."
 MADE_WITH = "{step} was made with {used}, not with {right}."
 
 
 class Options(TypedDict, total=False):
-    """What else a declaration may say, as `mistake` does."""
+    """Other fields of a declared mistake, as those of `mistake`."""
 
     advice: str
     steps: tuple[str, ...]
@@ -79,12 +79,12 @@ def is_part(expression: Expression, part: Part) -> bool:
 
 
 def with_part(part: Part) -> Part:
-    """Return what is true of an operation that has a part as an operand."""
+    """Return the condition that an operation has a part as an operand."""
     return lambda node: isinstance(node, Operation) and any(is_part(x, part) for x in node.operands)
 
 
 def parts(step: Step) -> list[Expression]:
-    return [*islice(walk(made_of(step)), MAX_PARTS)]
+    return [*islice(walk(made_of(step)), MAX_FORMULA_PARTS)]
 
 
 def pair_of(node: Expression) -> tuple[Expression, Expression] | None:
@@ -141,7 +141,7 @@ def left_out(
 def instead(
     part: Part,
     other: Callable[..., Expression],
-    sentence: str = INSTEAD,
+    sentence: str = CALCULATED_INSTEAD,
     **options: Unpack[Options],
 ) -> Mistake:
     """Return the mistake that something else was calculated in the place of a part.
@@ -267,7 +267,7 @@ def _operations(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expressi
                 yield node, used, {"used": used, "right": node}
 
 
-other_operation = declared(INSTEAD, _operations, backward=None)
+other_operation = declared(CALCULATED_INSTEAD, _operations, backward=None)
 
 
 def _operands(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Blanks]]:

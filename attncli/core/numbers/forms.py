@@ -381,5 +381,4 @@ def mapping(
             raise fail(f"{dotted(path)} needs either {' or '.join(either)}", *path, hint=hint)
         return read_parts(written, path, parts)
 
-    types = TYPES_OF_MAPPINGS
-    return Form(read, parts=lambda: parts, needs=needs, either=either, types=types)
+    return Form(read, parts=lambda: parts, needs=needs, either=either, types=TYPES_OF_MAPPINGS)

@@ -33,13 +33,13 @@ KEYS: dict[str, Key] = every_key()
 KINDS: dict[str, Mechanism] = {
     name: one for name, one in declared().items() if isinstance(one, Mechanism)
 }
-"""What a problem may be, by the value of `kind`."""
+"""Every mechanism, by the value of `kind` that asks for it."""
 
 OF_TWO_TEXTS = next(name for name, kind in KINDS.items() if kind.source == "memory")
 """The kind whose keys and values are made from another text than the queries."""
 
 BESIDE_KINDS = [one for one in declared().values() if not isinstance(one, Mechanism)]
-"""What is declared beside the kinds, and asked in problems of every kind."""
+"""All other declarations: they are asked in problems of every kind."""
 
 OPTIONS = [one for one in BESIDE_KINDS if isinstance(one, Option)]
 

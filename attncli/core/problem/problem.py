@@ -328,6 +328,7 @@ class Problem(ProblemFields):
         options: dict[str, object] = {}
         hidden = (*TEXT_KEYS, "answers", "marking", *["score"] * ("scores" in self.given))
         hidden += ("weights_as",) * (self.weights_as == key_values.DEFAULTS["weights_as"])
+        of_layers = KINDS[self.kind].layer_keys if self.layers else ()
         for key in (*COMMON_OPTIONS, *KINDS[self.kind].options):
             value = self.__dict__[key] if key in keys else None
             if isinstance(value, dict):
@@ -339,7 +340,7 @@ class Problem(ProblemFields):
             if key == "layers":
                 each = enumerate(self.layers if value else (), 1)
                 value = {str(number): layer.options(layer.layer_keys) for number, layer in each}
-            elif self.layers and key in KINDS[self.kind].layer_keys and key not in self.given:
+            elif key in of_layers and key not in self.given:
                 continue  # each layer has it
             if key not in hidden and value not in (None, (), {}):
                 options[key] = list(value) if isinstance(value, tuple) else value

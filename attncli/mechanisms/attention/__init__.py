@@ -23,9 +23,9 @@ PROJECTIONS = ("X", "W_q", "b_q", "Q", "W_k", "b_k", "K", "W_v", "b_v", "V")
 """Queries, keys and values: given, or made from X."""
 
 SCORING = ("score", "scale", "softcap", "normalize")
-PLACES = ("positions", "ids")
+PLACED = ("positions", "ids")
 OUTPUT = ("W_o", "b_o")
-WRITTEN = ("tokens_as", "weights_as")
+LAID_OUT = ("tokens_as", "weights_as")
 """How matrices are written."""
 
 EACH_TOKEN = {"K": "n, kv_heads*d_k", "V": "n, kv_heads*d_v"}
@@ -292,8 +292,8 @@ class SelfAttention(Mechanism):
 
     name = "self"
     meaning = "every token attends to all tokens of X"
-    takes = (*PROJECTIONS, "scores", "bias", *OUTPUT, "W_c", *SCORING, "qk_norm", *PLACES)
-    also_takes = ("document", *WRITTEN, "memory_tokens", "heads", "kv_heads", "mask", "past")
+    takes = (*PROJECTIONS, "scores", "bias", *OUTPUT, "W_c", *SCORING, "qk_norm", *PLACED)
+    also_takes = ("document", *LAID_OUT, "memory_tokens", "heads", "kv_heads", "mask", "past")
     starts_with = ("X", "W_q", "W_k", "W_v")
     source = "X"
     axes = AXES

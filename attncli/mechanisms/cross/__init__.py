@@ -5,11 +5,11 @@ from __future__ import annotations
 from attncli.core.attention.parameters import AXES
 from attncli.core.declare import Mechanism
 from attncli.mechanisms.attention import (
+    LAID_OUT,
     OUTPUT,
-    PLACES,
+    PLACED,
     PROJECTIONS,
     SCORING,
-    WRITTEN,
     without_projections,
 )
 
@@ -19,7 +19,7 @@ class Cross(Mechanism):
 
     meaning = "the tokens of X attend to those of memory"
     takes = ("X", "memory", *PROJECTIONS, "scores", "bias", *OUTPUT, "W_c", *SCORING, "qk_norm")
-    also_takes = (*PLACES, "document", *WRITTEN, "memory_tokens", "heads", "kv_heads", "mask")
+    also_takes = (*PLACED, "document", *LAID_OUT, "memory_tokens", "heads", "kv_heads", "mask")
     shapes_here = {"W_k": "d_memory, kv_heads*halves*d_k", "W_v": "d_memory, kv_heads*d_v"}
     starts_with = ("X", "memory", "W_q", "W_k", "W_v")
     source = "memory"

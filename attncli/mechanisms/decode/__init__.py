@@ -5,11 +5,11 @@ from __future__ import annotations
 from attncli.core.declare import Implied, Mechanism
 from attncli.mechanisms.attention import (
     EACH_TOKEN,
+    LAID_OUT,
     OUTPUT,
-    PLACES,
+    PLACED,
     PROJECTIONS,
     SCORING,
-    WRITTEN,
     without_projections,
 )
 
@@ -18,8 +18,8 @@ class Decode(Mechanism):
     """Decoding with a cache (Shazeer 2019, section 2.4)."""
 
     meaning = "each token attends to itself and, in a cache, to those before it"
-    takes = (*PROJECTIONS, *OUTPUT, "W_c", *SCORING, "qk_norm", *PLACES)
-    also_takes = (*WRITTEN, "heads", "kv_heads", "past")
+    takes = (*PROJECTIONS, *OUTPUT, "W_c", *SCORING, "qk_norm", *PLACED)
+    also_takes = (*LAID_OUT, "heads", "kv_heads", "past")
     shapes_here = EACH_TOKEN
     starts_with = ("X", "W_q", "W_k", "W_v")
     source = "X"

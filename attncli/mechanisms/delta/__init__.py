@@ -9,15 +9,15 @@ from attncli.core.declare import Implied, KeyTests, Mechanism, key
 from attncli.core.numbers.forms import choice, matrix, vector, weight
 from attncli.mechanisms.attention import (
     EACH_TOKEN,
+    LAID_OUT,
     OUTPUT,
     PROJECTIONS,
-    WRITTEN,
     without_projections,
 )
 
 FADES = ("gated_delta", "gated")
 CORRECTS = ("delta", "gated_delta")
-RULES = ("delta", "gated_delta", "linear", "gated")
+UPDATES = ("delta", "gated_delta", "linear", "gated")
 
 
 class Delta(Mechanism):
@@ -26,7 +26,7 @@ class Delta(Mechanism):
     meaning = "a state learns which value belongs to which key: linear attention, the delta rule"
 
     update = key(
-        choice(RULES),
+        choice(UPDATES),
         "what makes the next state",
         follows=True,
         instead={"update: gated_delta, delta, gated or linear": "update_rule rule"},
@@ -86,11 +86,11 @@ class Delta(Mechanism):
     )
 
     takes = (*PROJECTIONS, *OUTPUT)
-    also_takes = ("heads", "kv_heads", "scale", "qk_norm", *WRITTEN)
+    also_takes = ("heads", "kv_heads", "scale", "qk_norm", *LAID_OUT)
     shapes_here = EACH_TOKEN
     starts_with = ("Q", "K", "V")
     variant = "update"
-    variants = RULES
+    variants = UPDATES
     score = "dot"
     source = "X"
     result = "n, d_out"

@@ -93,17 +93,17 @@ class Gradient(Option):
     step_names = "loss upstream"
 
     def tests(self, kind: Mechanism, given: Collection[str], values: Mapping[str, Any]) -> KeyTests:
-        is_own, has_own = values["gradient"].get("loss") == OF_LABELS, kind.has_loss(given)
-        message, hint = "", "write gradient: sum, or {loss: squared_error, target: [[…]]}"
-        for name, other in declared().items():
-            if isinstance(other, Mechanism) and other.loss_of:
-                message = f"gradient: loss is the cross-entropy of {other.loss_of}, in kind {name}"
-        yield is_own and not kind.loss_of, "gradient", message, hint
-        labels = kind.loss_of
-        is_lost, hint = is_own and not values.get(labels), "write the words that should follow"
-        yield is_lost and bool(labels), "gradient", f"gradient: loss needs {labels}", hint
+        labels, is_own = kind.loss_of, values["gradient"].get("loss") == OF_LABELS
+        every = (one for one in declared().values() if isinstance(one, Mechanism) and one.loss_of)
+        known = " or ".join(f"{one.loss_of}, in kind {one.name}" for one in every)
+        message = f"gradient: loss is the cross-entropy of {known}"
+        hint = "write gradient: sum, or {loss: squared_error, target: [[…]]}"
+        yield is_own and not labels, "gradient", message, hint
+        is_lost = bool(labels) and is_own and not values[labels]
+        hint = "write the words that should follow"
+        yield is_lost, "gradient", f"gradient: loss needs {labels}", hint
+        is_other = bool(values["gradient"]) and kind.has_loss(given) and not is_own
         message = f"this problem has the loss of {labels}, of which derivatives are"
-        is_other = bool(values["gradient"]) and has_own and not is_own
         yield is_other, "gradient", message, f"write {labels}, and gradient: loss"
 
     def fits(self, kind: Mechanism, keys: Collection[str]) -> bool:
@@ -112,4 +112,5 @@ class Gradient(Option):
 
     def shapes_with(self, kind: Mechanism, values: Mapping[str, Any], shapes: Shapes) -> Shapes:
         is_joined = values["W_c"] is not None  # it makes the last step
-        return {"gradient": letters("n, d_c" if is_joined else kind.result_of(values))}
+        result = "n, d_c" if is_joined else kind.result_of(values)
+        return {"gradient": letters(result)} if result else {}

@@ -9,7 +9,7 @@ from attncli.core.attention.parameters import AXES
 from attncli.core.declare import Implied, KeyTests, Mechanism, key
 from attncli.core.numbers.forms import choice, number, vector, weight
 from attncli.core.problem import values as forms
-from attncli.mechanisms.attention import OUTPUT, PLACES, SCORING, WRITTEN
+from attncli.mechanisms.attention import LAID_OUT, OUTPUT, PLACED, SCORING
 
 FIRST_ROWS = "first rows and the others, and weights_as: out_in"
 
@@ -90,7 +90,7 @@ class Latent(Mechanism):
     )
 
     takes = ("X", "W_q")
-    also_takes = ("bias", *OUTPUT, *SCORING, *PLACES, "document", *WRITTEN, "heads", "mask")
+    also_takes = ("bias", *OUTPUT, *SCORING, *PLACED, "document", *LAID_OUT, "heads", "mask")
     shapes_here = {"W_q": "d_model, heads*d_h"}
     requires = ("X",)
     axes = AXES

@@ -12,11 +12,11 @@ from attncli.core.numbers.forms import LABELS, choice, mapping, matrix, number, 
 from attncli.core.problem.values import feed_forward_activations, layer_norms
 from attncli.core.text.strings import visible
 from attncli.mechanisms.attention import (
+    LAID_OUT,
     OUTPUT,
-    PLACES,
+    PLACED,
     PROJECTIONS,
     SCORING,
-    WRITTEN,
     without_projections,
 )
 
@@ -132,7 +132,7 @@ class Transformer(Mechanism):
     )
 
     takes = ("X", *(name for name in PROJECTIONS if name[1:2] == "_"), "bias", *OUTPUT)
-    also_takes = (*SCORING, "qk_norm", *PLACES, "document", *WRITTEN, "heads", "kv_heads", "mask")
+    also_takes = (*SCORING, "qk_norm", *PLACED, "document", *LAID_OUT, "heads", "kv_heads", "mask")
     shapes_here = {"W_o": "heads*d_v, d_model", "b_o": "d_model"}
     starts_with = ("X", "W_q", "W_k", "W_v", "W_o")
     source = "X"
