@@ -27,6 +27,7 @@ from attncli.core.calculation.mistake import (
     made_by,
     made_of,
     mistake,
+    negative,
     rising,
     wrong,
 )
@@ -41,7 +42,7 @@ from attncli.core.calculation.mutations import (
 from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.text import text
 from attncli.core.records import replace
-from attncli.core.tape.backward_operations import Hadamard, Subtract
+from attncli.core.tape.backward_operations import Hadamard
 from attncli.core.tape.evaluation import everywhere, rewritten, sources, transform
 from attncli.core.tape.operations import Add, Concatenate, MatMul, Scale, SoftCap, Tanh, Transposed
 from attncli.core.tape.step import Expression, Operation, ShapeError, Step
@@ -77,10 +78,8 @@ def _scaled_by(step: Step, trace: Trace, *letters: str) -> Changes:
             by = sqrt(size) if letter.startswith("√") else float(size)
             other = replace(scale, times=1.0, over=by)
             shown = f"{letter} = √{size} = {by:.4g}" if letter[0] == "√" else f"{letter} = {by:g}"
-            right = (
-                text(scale.symbol or ROOT_OF_D_K),
-                text(scale.value or scale.symbol or ROOT_OF_D_K),
-            )
+            symbol = scale.symbol or ROOT_OF_D_K
+            right = text(symbol), text(scale.value or symbol)
             yield {step.name: other}, {"by": (letter, shown), "right": right}
 
 
@@ -253,8 +252,13 @@ def _adds_a_bias(node: Expression) -> bool:
     return isinstance(node, Add) and is_bias(node.right)
 
 
+def _subtracted(node: Add) -> Add:
+    """Return a sum with the other sign before its bias; a blocked cell stays blocked."""
+    return Add(node.left, negative(node.right))
+
+
 bias_missing = left_out(is_bias, "{operand} was not added.", within=_adds_a_bias)
-bias_subtracted = instead(_adds_a_bias, Subtract, "{other} was subtracted, not added.")
+bias_subtracted = instead(_adds_a_bias, _subtracted, "{other} was subtracted, not added.")
 bias_multiplied = instead(_adds_a_bias, Hadamard, "{other} was multiplied, not added.")
 
 

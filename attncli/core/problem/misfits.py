@@ -72,9 +72,8 @@ def _misfits_of_parts(
     settings = values["normalize"]
     axis = settings.get("axis", kind.axes[0])
     if axis not in kind.axes:
-        yield Fault(
-            f"normalize.axis has no use in kind {name}", ("normalize", "axis"), "leave it out"
-        )
+        message = f"normalize.axis has no use in kind {name}"
+        yield Fault(message, ("normalize", "axis"), "leave it out")
     if values["weights_as"] == "out_in" and values["tokens_as"] == "columns":
         message = "tokens_as: columns has weights of (out, in), so weights_as: out_in has no use"
         yield Fault(message, ("weights_as",), "leave one of them out", related=("tokens_as",))
@@ -91,9 +90,7 @@ def _tests_of_pairs(kind: Mechanism, keys: Collection[str], values: Mapping[str,
             yield is_lost, key, message, f"write {other}, or leave out {key}"
 
 
-def _tests_of_variants(
-    kind: Mechanism, keys: Collection[str], values: Mapping[str, Any]
-) -> KeyTests:
+def _tests_of_words(kind: Mechanism, keys: Collection[str], values: Mapping[str, Any]) -> KeyTests:
     """Yield tests of words that this kind does not know, and of keys that need another one."""
     for key, row in kind.own.items():
         words = row.form.words() if isinstance(row.form, Choice) else ()
@@ -127,5 +124,5 @@ def _tests_declared(kind: Mechanism, keys: Collection[str], values: Mapping[str,
         yield from one.tests(kind, keys, values)
 
 
-TESTS = (_tests_of_pairs, _tests_of_variants, _tests_of_options, _tests_declared)
+TESTS = (_tests_of_pairs, _tests_of_words, _tests_of_options, _tests_declared)
 """Functions of a kind, the keys of a problem and their values, which yield tests."""
