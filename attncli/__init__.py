@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from attncli.core.explaining.explain import explain as explain
     from attncli.core.explaining.explain import explain_all as explain_all
     from attncli.core.problem.fields import ProblemKeys as ProblemKeys
-    from attncli.core.problem.json_schema import schema as schema
+    from attncli.core.problem.misfits import schema as schema
     from attncli.core.problem.problem import Problem as Problem
     from attncli.core.tape.step import Step as Step
     from attncli.printing.formats import render as render
@@ -83,7 +83,7 @@ _HOMES = {
     "core.calculation.trace": ("Trace",),
     "core.problem.problem": ("Problem",),
     "core.problem.fields": ("ProblemKeys",),
-    "core.problem.json_schema": ("schema",),
+    "core.problem.misfits": ("schema",),
     "printing.formats": ("render",),
     "printing.worksheet": ("worksheet",),
     "core.tape.step": ("Step",),

@@ -11,12 +11,12 @@ from typing import Any
 
 from attncli.checking.check import AnswerKey
 from attncli.classroom.name_index import Person, ProblemNames, Roster
-from attncli.core.errors import Fault, InputError, Place, fail, refuse
+from attncli.core.errors import Fault, InputError, Place, error_at, fail, refuse
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
 from attncli.core.records import Record
 from attncli.core.text.strings import visible
-from attncli.reading.document import FileName, Submission, error_at
+from attncli.reading.document import FileName, Submission
 from attncli.reading.files import entries_in, is_file, is_folder, is_hidden
 from attncli.reading.load import Overrides, load_each
 

@@ -28,19 +28,12 @@ from attncli.classroom.submissions import (
     load_each_submission,
     with_matrices,
 )
-from attncli.core.errors import InputError, Place, fail
+from attncli.core.errors import InputError, Place, error_at, fail
 from attncli.core.jobs import Pool, each_in_order
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import visible
-from attncli.reading.document import (
-    Document,
-    Headings,
-    KnownClass,
-    Submission,
-    error_at,
-    own_submission,
-)
+from attncli.reading.document import Document, Headings, KnownClass, Submission, own_submission
 from attncli.reading.files import is_folder
 
 MAX_LIKELY = 10

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import combinations
 from typing import BinaryIO, Generic, TypeAlias, TypeVar
 
-from attncli.core.errors import Place
+from attncli.core.errors import Place, error_at
 from attncli.core.records import Record, replace
 from attncli.core.text.strings import lines_of, regex, visible
-from attncli.reading.cells import Table
-from attncli.reading.csv_text import CsvText
-from attncli.reading.document import FileName, error_at
+from attncli.reading.cells import CsvText, Table
+from attncli.reading.document import FileName
 from attncli.reading.headings import NO_STUDENTS, folded_heading, name_columns
 from attncli.reading.read import read_table
 

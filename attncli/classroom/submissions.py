@@ -13,7 +13,7 @@ from typing import BinaryIO, TypeAlias
 
 from attncli.checking.answers.answers import contents_of
 from attncli.classroom.assignment import ProblemSet
-from attncli.core.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
+from attncli.core.errors import Fault, InputError, KeyPath, Place, error_at, fail, located, refuse
 from attncli.core.problem.keys import KEYS, REPLACES
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import may_mean_step
@@ -26,7 +26,6 @@ from attncli.reading.document import (
     Headings,
     KnownClass,
     Submission,
-    error_at,
     submission_of,
 )
 from attncli.reading.files import Folder, is_file

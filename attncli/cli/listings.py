@@ -137,7 +137,7 @@ def _columns(rows: Sequence[Sequence[str]]) -> Iterator["Line"]:
 
 def schema() -> None:
     options.prepare_numpy()
-    from attncli.core.problem.json_schema import schema as problem_schema
+    from attncli.core.problem.misfits import schema as problem_schema
 
     print_lines([_indented(problem_schema())])
 

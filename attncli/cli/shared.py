@@ -12,10 +12,9 @@ import typer
 
 from attncli.cli.options import standard_input, wait_for
 from attncli.cli.run import Run
-from attncli.core.errors import InputError, Place
+from attncli.core.errors import InputError, Place, error_at
 from attncli.core.jobs import Pool, in_order
 from attncli.core.records import Record, replace
-from attncli.reading.document import error_at
 from attncli.reading.portions import Portion, lists_of
 from attncli.reading.read import STDIN
 

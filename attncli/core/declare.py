@@ -278,7 +278,7 @@ class Option(Declared, is_base=True):
 EVERY_KIND = ("every kind", "every kind, last")
 """The names under which the keys of every kind are declared."""
 
-COMMON, FOLDERS = "attncli.core.problem.common", "attncli.mechanisms"
+COMMON, FOLDERS = "attncli.core.problem.keys", "attncli.mechanisms"
 """The module that declares the keys of every kind, and the package of all folders."""
 
 

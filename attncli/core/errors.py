@@ -146,6 +146,11 @@ def fail(message: str, *path: str | int, hint: str = "", needs: str = "") -> Inp
     return InputError(Fault(message, path, hint, needs=needs))
 
 
+def error_at(place: Place, message: str, hint: str = "") -> InputError:
+    """Return an `InputError` of one fault whose place is known, to be raised by the caller."""
+    return InputError(Fault(message, hint=hint, place=place))
+
+
 def not_installed(what: str, packages: str, instead: str = "") -> InputError:
     """Return the error for what needs packages that are not there, with how to install them."""
     hint = f"pip install {packages}, or with pipx: pipx inject attncli {packages}"

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import warnings
-from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from attncli.core.errors import Fault, InputError, KeyPath, Locate, Place, fail, located, nowhere
+from attncli.core.errors import InputError, KeyPath, Locate, Place, fail, located, nowhere
 from attncli.core.problem.keys import KEYS, TEXT_KEYS
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import regex, visible
@@ -20,7 +18,6 @@ from attncli.core.text.strings import regex, visible
 if TYPE_CHECKING:
     from attncli.core.numbers.grid import Labels
     from attncli.core.problem.problem import Problem
-    from attncli.reading.extracts import Extract
 
 
 # Text, a list or mapping of these, or an array; NumPy takes longer to import than files to read.
@@ -83,48 +80,6 @@ class Blank(str):
 
 
 BLANK = Blank()
-
-
-LINE_END = regex("\r\n|[\n\r\x85\u2028\u2029]")
-"""The end of a line as YAML counts them, with more line ends than in editors."""
-
-
-class Chunk(Record):
-    """A part of a text that is read by itself; `before` counts the lines above it.
-
-    `original` is the text as it is in the file, if `text` is a version with the same lines that
-    YAML can read. Its lines may have fewer blanks before them, or marks of a quotation. `extract`
-    is what the text is part of, if it was taken out of another file, in which places then are.
-    """
-
-    name: str
-    text: str
-    before: int = 0
-    original: str = ""
-    extract: Extract | None = None
-
-    @cached_property
-    def lines(self) -> list[str]:
-        return yaml_lines(self.text)
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        return [0, *(end.end() for end in LINE_END.finditer(self.text))]
-
-    def place(self, line: int, column: int) -> Place:
-        """Return a place in the file, from 1, of one in this part, from 0; −1 is no column."""
-        shown = self.lines[line] if line < len(self.lines) else ""
-        if shown and self.original:
-            read, shown = shown, yaml_lines(self.original)[line]
-            added = len(read) - len(read.lstrip("> ")) - len(shown) + len(shown.lstrip("> "))
-            column -= min(added, column) if column >= 0 else 0
-        place = Place(self.name, self.before + line + 1, column + 1, shown)
-        return self.extract.in_file(place) if self.extract else place
-
-    def place_at(self, offset: int) -> Place:
-        """Return the place of an offset in the text."""
-        line = bisect_right(self._starts, offset) - 1
-        return self.place(line, offset - self._starts[line])
 
 
 class OpenKey(Record):
@@ -209,11 +164,6 @@ def note_unread(name: str, lines: Sequence[int], options: Sequence[str] = ()) ->
     warnings.warn(said, UnicodeWarning, stacklevel=2)
 
 
-def error_at(place: Place, message: str, hint: str = "") -> InputError:
-    """Return an `InputError` of one fault whose place is known, to be raised by the caller."""
-    return InputError(Fault(message, hint=hint, place=place))
-
-
 def twice(word: str, line: int, place: Place | None = None) -> str:
     """Return the message for a key that is in a line, or in a cell, of the file already."""
     first = place.cell if place and place.cell else f"line {line}"
@@ -251,22 +201,6 @@ def assign(values: dict[str, Raw], key: str, raw: Raw, *, in_place: bool = False
         assign(inside, tail, raw, in_place=in_place)
     else:
         inside[tail] = raw
-
-
-def yaml_lines(text: str) -> list[str]:
-    """Return the lines of a text as YAML counts them."""
-    is_plain = text.isascii() and "\r" not in text
-    return text.split("\n") if is_plain else LINE_END.split(text)
-
-
-def blanked(text: str, end: int) -> str:
-    """Return a text with blanks up to an offset, so that every place after it stays the same."""
-    return re.sub(r"[^\r\n]", " ", text[:end]) + text[end:]
-
-
-def line_ends(text: str) -> int:
-    is_plain = text.isascii() and "\r" not in text
-    return text.count("\n") if is_plain else len(yaml_lines(text)) - 1
 
 
 ANSWERS_HINT = "write such as weights: [[0.5, 0.5]]"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from attncli.core import errors
-from attncli.core.errors import Fault, InputError, Place, below, fail, located, refuse
+from attncli.core.errors import Fault, InputError, Place, below, error_at, fail, located, refuse
 from attncli.core.numbers.forms import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
 from attncli.core.numbers.matrices import as_block, grid_in
 from attncli.core.problem.alike import Forms
@@ -24,7 +24,7 @@ from attncli.core.problem.rows import (
 )
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import visible
-from attncli.reading.document import PAUSE, Document, FileName, Raw, assign, error_at
+from attncli.reading.document import PAUSE, Document, FileName, Raw, assign
 from attncli.reading.files import Folder
 from attncli.reading.read import matrix_file, read, read_bytes
 
@@ -350,7 +350,7 @@ def flag_value(key: str, text: str, flag: str) -> Raw:
 
 def _refuse_open_keys(document: Document) -> None:
     if document.open_keys:
-        from attncli.reading.keys_without_value import faults_of
+        from attncli.reading.faults import faults_of
 
         with located(document.locate):
             refuse(faults_of(document))

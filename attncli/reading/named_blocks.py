@@ -6,14 +6,13 @@ import re
 from itertools import accumulate, groupby
 from pathlib import Path
 
-from attncli.core.errors import KeyPath, Place, fail
+from attncli.core.errors import KeyPath, Place, error_at, fail
 from attncli.core.numbers.grid import Edges, Labels, edges, is_word, undecorated
 from attncli.core.records import Record
 from attncli.core.tape.cell_names import may_mean_step
 from attncli.core.text.strings import regex, visible
-from attncli.reading.cells import CellRow, Table
-from attncli.reading.csv_text import CsvText
-from attncli.reading.document import MAX_PARTS, Document, Options, Raw, assign, error_at, twice
+from attncli.reading.cells import CellRow, CsvText, Table
+from attncli.reading.document import MAX_PARTS, Document, Options, Raw, assign, twice
 
 NAME = regex(r"\A(.+?)((?:\[\d{1,6}\]){0,4})\Z", re.DOTALL)
 HEADING_NUMBER = regex(r"\A\d{1,2}[.)]\s+(?=\S)")

@@ -12,8 +12,9 @@ from typing import BinaryIO, NamedTuple
 from attncli.core.errors import InputError
 from attncli.core.text.strings import regex
 from attncli.reading import read, yaml_documents
-from attncli.reading.decoding import decoded
-from attncli.reading.document import Chunk, Document, Options, line_ends
+from attncli.reading.chunks import Chunk, line_ends
+from attncli.reading.document import Document, Options
+from attncli.reading.file_forms import decoded
 
 LIST_CHARACTERS = 2**18
 """Number of characters that are sent together: of most problems, a few hundred. Chosen."""

@@ -12,38 +12,29 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
-from attncli.core.errors import KeyPath, Place, fail, located
+from attncli.core.errors import KeyPath, Place, error_at, fail, located
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import regex
 from attncli.reading import yaml_documents
-from attncli.reading.decoding import decoded, whole
-from attncli.reading.document import (
-    PAUSE,
-    YAML_SUFFIXES,
-    Chunk,
-    Document,
-    FileName,
-    KnownClass,
-    Options,
-    blanked,
-    error_at,
-    line_ends,
-)
-from attncli.reading.files import BYTES_AT_ONCE, blocks, open_file
-from attncli.reading.programs import (
+from attncli.reading.chunks import Chunk, blanked, line_ends
+from attncli.reading.document import PAUSE, YAML_SUFFIXES, Document, FileName, KnownClass, Options
+from attncli.reading.file_forms import (
     MARKDOWN_SUFFIXES,
     WORKBOOK_SUFFIXES,
     are_arrays,
+    decoded,
     is_notebook,
     is_web_page,
     is_workbook,
     unsupported,
+    whole,
 )
+from attncli.reading.files import BYTES_AT_ONCE, blocks, open_file
 from attncli.reading.yaml_documents import LINE_ABOVE, LINE_OF_JSON
 
 if TYPE_CHECKING:
     from attncli.reading.cells import Table
-    from attncli.reading.extracts import Extract
+    from attncli.reading.chunks import Extract
 
 
 STDIN = "<stdin>"
@@ -120,7 +111,7 @@ def read_table(source: FileName, stdin: BinaryIO | None = None) -> Table:
 
             first, *_ = workbook.sheets_of(begun.data, as_shown=True)
             return workbook.class_table(first, begun.name)
-        from attncli.reading.csv_text import CsvText
+        from attncli.reading.cells import CsvText
 
         return CsvText("".join(decoded(begun.data, begun.name)), begun.name)
 
@@ -178,15 +169,14 @@ def _of_plain_text(source: Source) -> Iterator[Document]:
 
 def _of_text_inside(source: Source) -> Iterator[Document]:
     """Yield the documents of the text of a notebook or page, read as a file without a suffix."""
-    if is_notebook(source.start, source.suffix):
-        from attncli.reading.notebooks import extract_of
-    else:
-        from attncli.reading.web_pages import extract_of
+    from attncli.reading.extracts import of_notebook, of_web_page
+
     text = whole(decoded(source.data, source.name))
     if len(text) > MAX_CHARACTERS_AROUND:
         message = f"a notebook or page of more than {MAX_CHARACTERS_AROUND:,} characters"
         raise fail(message, hint="write its matrices into a text, or save them as NPZ")
-    extract = extract_of(text, source.name)
+    is_page = not is_notebook(source.start, source.suffix)
+    extract = (of_web_page if is_page else of_notebook)(text, source.name)
     start = extract.text[:BYTES_AT_ONCE].encode()
     return _of_text(iter([extract.text]), replace(source, suffix="", start=start, extract=extract))
 
@@ -332,7 +322,7 @@ def _of_csv(text: str, source: Source) -> Iterator[Document]:
     name, folder = source.name, source.folder
     if source.of_class is not None:
         from attncli.reading import class_table
-        from attncli.reading.csv_text import CsvText
+        from attncli.reading.cells import CsvText
 
         submissions = class_table.submissions_in(CsvText(text, name), folder, source.of_class)
         if (first := next(submissions, None)) is not None:
@@ -379,7 +369,7 @@ def _is_csv(text: str, may_be_more: bool = False) -> bool:
         return False
     if may_be_more:
         return True
-    from attncli.reading.csv_text import delimiter_of
+    from attncli.reading.cells import delimiter_of
 
     is_plain = NUMBERS.fullmatch(text) or not re.search(r"\S[ \t]+\S", text)
     return delimiter_of(text)[0] != " " or bool(is_plain)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import groupby, product
 from operator import itemgetter
 
-from attncli.core.errors import fail
+from attncli.core.errors import error_at, fail
 from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.grid import edges, is_word, undecorated
 from attncli.core.problem.key_values import key_of
@@ -17,7 +17,7 @@ from attncli.core.tape.cell_names import ALIASES, LETTERS, may_mean_step
 from attncli.core.text.strings import OF_LAYER, regex
 from attncli.reading import document
 from attncli.reading.cells import CellRow, Table, cell_name, trimmed
-from attncli.reading.document import KnownClass, Options, error_at
+from attncli.reading.document import KnownClass, Options
 from attncli.reading.named_blocks import NamedBlock, NamedBlocks
 from attncli.reading.workbook import Position, Sheet, rectangle, refuse_large
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from os.path import commonprefix
 
-from attncli.core.errors import InputError, KeyPath, Place
+from attncli.core.errors import InputError, KeyPath, Place, error_at
 from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.matrices import to_array
 from attncli.core.numbers.parser import NumberError
@@ -27,15 +27,8 @@ from attncli.core.tape.cell_names import (
     meant,
 )
 from attncli.core.text.strings import plain_name, regex
-from attncli.reading.document import (
-    KEYS_BESIDE_STEPS,
-    STUDENT_KEYS,
-    YAML_SUFFIXES,
-    Chunk,
-    Raw,
-    error_at,
-    twice,
-)
+from attncli.reading.chunks import Chunk
+from attncli.reading.document import KEYS_BESIDE_STEPS, STUDENT_KEYS, YAML_SUFFIXES, Raw, twice
 from attncli.reading.text_names import BEFORE_NAME, ROW_HEADING
 from attncli.reading.text_signs import CODE_LINE, SETTING, may_be_text
 from attncli.reading.text_tables import FILLED, Table, cleaned

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 
+from attncli.core.errors import error_at
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.pasted import grid_of
 from attncli.core.problem.key_values import key_of
@@ -12,7 +13,8 @@ from attncli.core.problem.keys import KEYS
 from attncli.core.records import replace
 from attncli.core.tape.cell_names import ALIASES
 from attncli.core.text.strings import regex
-from attncli.reading.document import STUDENT_KEYS, Chunk, blanked, error_at
+from attncli.reading.chunks import Chunk, blanked
+from attncli.reading.document import STUDENT_KEYS
 from attncli.reading.text_names import NAME
 from attncli.reading.text_tables import LABELLED_ROW, PROMPT, ROW
 

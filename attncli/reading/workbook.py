@@ -17,8 +17,7 @@ from attncli.core.formulas.cells import NEARLY_BLOCKED
 from attncli.core.numbers.grid import GROUPED
 from attncli.core.text.numbers import every_digit, fixed
 from attncli.core.text.strings import regex
-from attncli.reading.cells import CellRow, Table, trimmed
-from attncli.reading.csv_text import WITH_COMMA
+from attncli.reading.cells import WITH_COMMA, CellRow, Table, trimmed
 from attncli.reading.files import MAX_FILE, PACKED_BY, ZipBytes
 
 MAX_UNPACKED, MAX_PARTS = 32_000_000, 1000

@@ -11,14 +11,15 @@ from contextlib import suppress
 from html import unescape
 from pathlib import Path
 
-from attncli.core.errors import InputError, KeyPath, Place
+from attncli.core.errors import InputError, KeyPath, Place, error_at
 from attncli.core.numbers.grid import Words, pieces_of, undecorated
+from attncli.core.numbers.notations import cells_of, without_tex
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.pasted import table_rows
-from attncli.core.numbers.tex_matrices import cells_of, without_tex
 from attncli.core.tape.cell_names import may_mean_step
 from attncli.core.text.strings import regex, visible
-from attncli.reading.document import Chunk, Document, error_at, unread
+from attncli.reading.chunks import Chunk
+from attncli.reading.document import Document, unread
 from attncli.reading.text_documents import text_document
 from attncli.reading.text_names import ROW_HEADING
 

@@ -14,11 +14,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attncli.core.errors import KeyPath, Locate, Place, below, fail
+from attncli.core.errors import KeyPath, Locate, Place, below, error_at, fail
 from attncli.core.records import replace
 from attncli.core.text.strings import lines_of, regex, visible
 from attncli.reading import document
-from attncli.reading.document import Chunk, Document, Raw, error_at, unread
+from attncli.reading.chunks import Chunk, blanked
+from attncli.reading.document import Document, Raw, unread
 
 if TYPE_CHECKING:
     from attncli.reading.text_documents import TextDocument
@@ -165,7 +166,7 @@ def documents(chunk: Chunk, folder: Path, are_answers: bool = False) -> Iterator
                 yield from _of_value(raw, chunk.name, folder, _places_in_json(chunk, start, end))
             if at == len(text):
                 return
-            chunk = replace(chunk, text=document.blanked(text, at))
+            chunk = replace(chunk, text=blanked(text, at))
     yield from _of_yaml(chunk, folder, are_answers)
 
 
@@ -312,7 +313,7 @@ def _places_in_json(chunk: Chunk, start: int, end: int) -> Locate:
             # characters; any others will do for the place.
             part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", chunk.text[:end])
             part = part if part.isascii() else re.sub("[\x85\u2028\u2029]", "-", part)
-            as_yaml = replace(chunk, text=document.blanked(part, start), original="")
+            as_yaml = replace(chunk, text=blanked(part, start), original="")
             found = yaml_values.places_in(as_yaml, 0), lines_of(chunk.text)
         locate_in_yaml, lines = found
         place = locate_in_yaml(path)

@@ -16,12 +16,13 @@ from typing import Any, TypeAlias
 
 import yaml
 
-from attncli.core.errors import InputError, KeyPath, Locate, Place
+from attncli.core.errors import InputError, KeyPath, Locate, Place, error_at
 from attncli.core.numbers.parser import NumberError
 from attncli.core.records import replace
 from attncli.core.text.strings import regex, visible
 from attncli.reading import document
-from attncli.reading.document import MAX_LEVELS, TOO_DEEP, Chunk, Raw, error_at, yaml_lines
+from attncli.reading.chunks import Chunk, yaml_lines
+from attncli.reading.document import MAX_LEVELS, TOO_DEEP, Raw
 
 MAX_EXPANSION = 5_000_000
 """Maximum number of values that aliases may repeat."""
@@ -77,7 +78,7 @@ def documents_until(chunk: Chunk) -> tuple[list[Raw], InputError | None]:
     except InputError as error:
         return values, error
     except yaml.YAMLError as error:
-        from attncli.reading.yaml_errors import explained
+        from attncli.reading.faults import explained
 
         return values, explained(error, chunk)
     return values, None

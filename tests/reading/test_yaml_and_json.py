@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from attncli.core.errors import KeyPath
 from attncli.core.records import replace
-from attncli.reading.document import MAX_LEVELS, Chunk
+from attncli.reading.chunks import Chunk
+from attncli.reading.document import MAX_LEVELS
 from attncli.reading.yaml_values import _without_lists, documents_until, places_in
 from tests.attacks.nesting import nested
 from tests.conftest import SAMPLE_FILES, cases, table

@@ -161,7 +161,7 @@ def _of_key(word: str, fault: Fault) -> Fault:
 
 def _without_value(answers: Mapping[str, Any]) -> Iterator[Fault]:
     if answers:
-        from attncli.reading.keys_without_value import faults_of_answer  # few have such keys
+        from attncli.reading.faults import faults_of_answer  # few have such keys
 
         for key, raw in answers.items():
             yield from faults_of_answer(key, raw)

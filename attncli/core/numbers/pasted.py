@@ -25,9 +25,8 @@ from attncli.core.numbers.grid import (
     whole_number,
     words_of,
 )
-from attncli.core.numbers.matrix_calls import rows_of_call
+from attncli.core.numbers.notations import matrix_rows, rows_of_call, without_tex
 from attncli.core.numbers.parser import NumberError
-from attncli.core.numbers.tex_matrices import matrix_rows, without_tex
 from attncli.core.numbers.written import SEVERAL
 from attncli.core.records import replace
 from attncli.core.text.strings import regex, visible

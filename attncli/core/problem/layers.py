@@ -16,9 +16,8 @@ from attncli.core.attention.norms_and_activations import LAYER_NORMS
 from attncli.core.attention.positions import POSITIONS
 from attncli.core.errors import Fault, KeyPath, changed, fail
 from attncli.core.numbers.forms import known_parts
-from attncli.core.problem.common import layer_forms
 from attncli.core.problem.key_values import with_keys
-from attncli.core.problem.keys import KEYS
+from attncli.core.problem.keys import KEYS, layer_forms
 from attncli.core.records import Record, replace
 
 Problem: TypeAlias = Any
