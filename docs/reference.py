@@ -116,6 +116,11 @@ def formats() -> Iterator[str]:
         suffixes = ", ".join(f"`{suffix}`" for suffix in row.suffixes)
         rows.append((f"`{name}`", row.meaning, suffixes, ", ".join(written)))
     yield table(("format", "what is written", "suffixes", "commands"), rows)
+    yield (
+        "JSON has every digit, and −∞ as `\"-Infinity\"` (YAML: `-.inf`). Tidy CSV has the same columns for\n"
+        "every problem: places count from 1, and an axis that a step does not have is empty.\n"
+        "[Recipes](pipelines.md) show what other programs make of each."
+    )
 
 
 def statuses() -> Iterator[str]:
