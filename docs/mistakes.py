@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import attncli
 from attncli.checking.mistakes.catalogue import CONVENTIONS, MISTAKES
+from attncli.checking.naming.catalogued import MistakeInStep, mistakes_in
+from attncli.core.calculation.mistake import Mistake
 from attncli.core.calculation.mutations import MUTATIONS
 
 PAGE = Path(__file__).with_suffix(".md")
+SAMPLES = PAGE.parents[1] / "sample_inputs"
 
 START = """# The mistakes that `attn check` names
 
-In the order in which they are preferred: the simpler first. Words in braces are filled in. No
+In the order in which they are preferred: the simpler first. Where a sentence names steps or numbers
+of the problem, it stands here as an example, as it is said of a sample. No
 mistake is named whose calculation does not give the student's numbers, and two at most. Where none
 fits, slips are looked for: one number, one row or column, a blocked cell, a sign, swapped digits,
 lines that have changed places, a common factor. Where different rows show different mistakes, each
@@ -46,15 +52,72 @@ is named if it gives every array, and of several the nearest. No slip of a hand 
 |---|---|---|
 """
 
+OTHERS: tuple[attncli.ProblemKeys, ...] = (
+    {
+        "X": "eye(2)",
+        "W_q": "eye(2)",
+        "positions": "sinusoidal",
+        "gate": {"W": "eye(2)"},
+        "gradient": "sum",
+    },
+    {"X": "eye(2)", "online": {"tile": 1}, "gradient": "sum"},
+    {
+        "X": "eye(4)",
+        "heads": 2,
+        "differential": {
+            "lambda_q1": [1],
+            "lambda_k1": [1],
+            "lambda_q2": [0],
+            "lambda_k2": [1],
+            "lambda_init": 0.5,
+            "norm": "rms",
+        },
+        "gradient": "sum",
+    },
+)
+"""Problems with the mistakes that no sample has."""
+
+
+def examples(table: Mapping[str, Mistake]) -> dict[str, MistakeInStep]:
+    """Return for each mistake whose words depend on the problem the first that may be made."""
+    found = dict[str, MistakeInStep]()
+    open_ = {id_: one for id_, one in table.items() if "{" in one.sentence + one.advice}
+    for trace in traces():
+        for step in trace:
+            missing = {id_: one for id_, one in open_.items() if id_ not in found}
+            found |= {id_: made[0] for id_, made in mistakes_in(trace, step, missing).items()}
+    return found
+
+
+def traces() -> Iterator[attncli.Trace]:
+    """Yield the calculations of the samples, self-attention and short ones first, and of others."""
+    samples = [attncli.compute(attncli.load(path)) for path in sorted(SAMPLES.glob("*.yaml"))]
+
+    def order(trace: attncli.Trace) -> tuple[bool, bool, int]:
+        return trace.problem.kind != "self", "W_q" not in trace.inputs, len(trace)
+
+    yield from sorted(samples, key=order)
+    for keys in OTHERS:
+        yield attncli.compute(attncli.Problem(**keys))
+
+
+def rows(table: Mapping[str, Mistake]) -> Iterator[str]:
+    """Yield the line of each mistake."""
+    shown = examples(table)
+    for id_, one in table.items():
+        sentence, advice = one.sentence, one.advice
+        if id_ in shown:
+            finding = shown[id_].finding(shown[id_].place)
+            sentence, advice = finding.message, finding.advice
+        cells = (cell.replace("|", "\\|") for cell in (f"`{id_}`", sentence, advice))
+        yield f"| {' | '.join(cells)} |\n"
+
 
 def text() -> str:
     """Return the page: a row for each mistake, mutation and convention."""
-    rows, mutations = (
-        "".join(f"| `{m.id}` | {m.sentence} | {m.advice} |\n" for m in table.values())
-        for table in (MISTAKES, MUTATIONS)
-    )
     others = (f"| `{id_}` | {c.message} | {c.advice} |\n" for id_, c in CONVENTIONS.items())
-    return START + rows + OF_FORMULAS + mutations + OF_ARRAYS + "".join(others)
+    parts = (START, *rows(MISTAKES), OF_FORMULAS, *rows(MUTATIONS), OF_ARRAYS, *others)
+    return "".join(parts)
 
 
 if __name__ == "__main__":

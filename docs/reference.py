@@ -117,9 +117,9 @@ def formats() -> Iterator[str]:
         rows.append((f"`{name}`", row.meaning, suffixes, ", ".join(written)))
     yield table(("format", "what is written", "suffixes", "commands"), rows)
     yield (
-        "JSON has every digit, and −∞ as `\"-Infinity\"` (YAML: `-.inf`). Tidy CSV has the same columns for\n"
-        "every problem: places count from 1, and an axis that a step does not have is empty.\n"
-        "[Recipes](pipelines.md) show what other programs make of each."
+        'JSON has every digit, and −∞ as `"-Infinity"` (YAML: `-.inf`). Tidy CSV has the same\n'
+        "columns for every problem: places count from 1, and an axis that a step does not have is\n"
+        "empty. [Recipes](pipelines.md) show what other programs make of each."
     )
 
 

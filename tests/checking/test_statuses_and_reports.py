@@ -159,6 +159,7 @@ def test_the_page_of_mistakes_is_what_its_script_writes() -> None:
     assert (ROOT / "docs" / "mistakes.md").read_text() == script["text"]()
     ids = re.findall(r"^\| `(\w+)`", script["text"](), re.MULTILINE)
     assert ids == [*MISTAKES, *MUTATIONS, *CONVENTIONS]
+    assert not re.search(r"\{\w+\}", script["text"]())  # a blank that no example fills
     order = ("not_scaled", "scaled_needlessly", "cap_not_restored", "earlier_step_used")
     assert ids[0] == order[0]
     assert sorted(order, key=ids.index) == list(order)
