@@ -33,10 +33,8 @@ if TYPE_CHECKING:
     from attncli.checking.many import compute_many as compute_many
     from attncli.classroom.assignment import Assignment as Assignment
     from attncli.classroom.assignment import load_assignment as load_assignment
-    from attncli.classroom.grading import Unread as Unread
     from attncli.classroom.grading import grade_all as grade_all
     from attncli.classroom.name_index import read_roster as read_roster
-    from attncli.classroom.submissions import load_answers as load_answers
     from attncli.classroom.variants import Variant as Variant
     from attncli.classroom.variants import vary as vary
     from attncli.core.calculation.compute import compute as compute
@@ -57,8 +55,10 @@ if TYPE_CHECKING:
     from attncli.printing.formats import render as render
     from attncli.printing.worksheet import worksheet as worksheet
     from attncli.reading.document import Submission as Submission
+    from attncli.reading.document import Unread as Unread
     from attncli.reading.load import load as load
     from attncli.reading.load import load_all as load_all
+    from attncli.reading.submissions import load_answers as load_answers
     from attncli.reading.torch_modules import from_torch as from_torch
 
 __version__ = "0.1.0"
@@ -69,14 +69,14 @@ _HOMES = {
     "checking.judging.judged_steps": (
         *("Compared", "Difference", "Finding", "Given", "Judged", "Misshapen", "NotGiven"),
     ),
-    "reading.document": ("Submission",),
+    "reading.document": ("Submission", "Unread"),
     "core.errors": ("Fault", "InputError", "Place"),
     "core.explaining.explain": ("Explanation", "Source", "explain", "explain_all"),
     "classroom.assignment": ("Assignment", "load_assignment"),
-    "classroom.grading": ("Unread", "grade_all"),
+    "classroom.grading": ("grade_all",),
     "reading.load": ("load", "load_all"),
     "classroom.name_index": ("read_roster",),
-    "classroom.submissions": ("load_answers",),
+    "reading.submissions": ("load_answers",),
     "reading.torch_modules": ("from_torch",),
     "core.calculation.compute": ("compute",),
     "core.calculation.counts": ("Work", "count"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Mapping
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -39,7 +39,7 @@ from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.notebook import Shown
 from attncli.core.text.strings import all_of
-from attncli.reading.document import Submission, own_submission, submission_of
+from attncli.reading.document import Submission, Unread, own_submission, submission_of
 
 MAX_KEPT_REPORTS = 64
 """Maximum number of reports that are kept for submissions with the same numbers. In a class of
@@ -209,6 +209,10 @@ class Report(Record, Shown, eq=False):
     def counts(self) -> dict[str, int]:
         counts = [judged.counts for judged in self.steps.values()]
         return {status: sum(count[status] for count in counts) for status in judged_steps.STATUSES}
+
+
+Graded: TypeAlias = Report | Unread
+"""The report on a submission, or why there is none."""
 
 
 class AnswerKey:

@@ -12,7 +12,6 @@ from typing import Literal, TypeAlias, get_args
 
 from attncli.classroom.assignment import PROBLEM_SUFFIXES, ProblemSet
 from attncli.classroom.name_index import Roster
-from attncli.classroom.submissions import ReadSubmission, step_in
 from attncli.core.errors import InputError, Place, error_at
 from attncli.core.records import Record
 from attncli.core.text.strings import regex
@@ -20,6 +19,7 @@ from attncli.reading.document import Submission
 from attncli.reading.file_forms import BY_SUFFIX, PAGE_SUFFIXES
 from attncli.reading.files import entries_in, folder_name, is_file, is_folder, is_hidden, open_file
 from attncli.reading.read import MARKS, STDIN, WORKSHEET_SUFFIXES, read
+from attncli.reading.submissions import ReadSubmission, step_in
 
 READ = (*PROBLEM_SUFFIXES, ".txt", ".ipynb", ".safetensors", *PAGE_SUFFIXES)
 """Suffixes of files of answers."""

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeAlias, TypeVar
 
-from attncli.checking.check import Report
+from attncli.checking.check import Graded
 from attncli.checking.judging.judged_steps import Misshapen
 from attncli.classroom.answer_files import Course
 from attncli.classroom.assignment import Assignment, ProblemSet
@@ -22,35 +22,20 @@ from attncli.classroom.manifest import (
     tell_missing,
 )
 from attncli.classroom.name_index import Roster
-from attncli.classroom.submissions import (
-    ReadAnswers,
-    files_of_flags,
-    load_each_submission,
-    with_matrices,
-)
 from attncli.core.errors import InputError, Place, error_at, fail
 from attncli.core.jobs import Pool, each_in_order
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import visible
-from attncli.reading.document import Document, Headings, KnownClass, Submission, own_submission
+from attncli.reading.document import Headings, KnownClass, Submission, Unread, own_submission
 from attncli.reading.files import is_folder
+from attncli.reading.submissions import ReadAnswers, answers_in_files, load_each_submission
 
 MAX_LIKELY = 10
 """Maximum number of students that a message names as those whose a file may be. Chosen."""
 
 
-class Unread(Record):
-    """A submission that could not be read, and why; `title` is the problem's, if it is known."""
-
-    name: str
-    error: InputError
-    title: str = ""
-
-
 Part = TypeVar("Part")
-
-Graded: TypeAlias = Report | Unread
 
 Student: TypeAlias = tuple[Graded, ...]
 """The results of one student, one item per problem."""
@@ -166,8 +151,9 @@ class Grading(Record):
         groups = (group for group in by_person(entries) if _counts(group[0]))
         return [(group, perhaps.get(group[0].student, ())) for group in groups]
 
-    def _files_of_flags(self, count: int = 0, what: str = "") -> dict[str, Document]:
-        files = files_of_flags(self.matrices)
+    def _files_of_flags(self, count: int = 0, what: str = "") -> Submission | None:
+        """Return the answers in files that flags name; None if they name none."""
+        files = answers_in_files(self.matrices) if self.matrices else None
         _refuse_several(self.matrices, len(self.assignment.first.keys), "problems")
         _refuse_several(self.matrices, count, what)
         return files
@@ -180,7 +166,8 @@ class Grading(Record):
             raise fail("variants have no answers to check", hint=hint)
         answers = [_own_answers(key.problem, self.matrices) for key in problems.keys]
         for number, one in enumerate(answers):
-            yield (self._report(problems, number, one.name, with_matrices(one, files)),)
+            whole = one.joined(files) if files else one
+            yield (self._report(problems, number, one.name, whole),)
 
     def _graded(self, files: StudentFiles) -> Student:
         """Return the results of one student; missing answers are empty.
@@ -227,9 +214,8 @@ def tells_place(one: Graded) -> bool:
     return isinstance(one, Unread) or any(isinstance(x, Misshapen) for x in one.steps.values())
 
 
-def _with(entry: ManifestEntry, files: Mapping[str, Document]) -> ManifestEntry:
-    read = {n: one for n in entry.answers if (one := entry.read(n))}
-    added = {n: with_matrices(one, files) for n, one in read.items()}
+def _with(entry: ManifestEntry, files: Submission) -> ManifestEntry:
+    added = {n: one.joined(files) for n in entry.answers if (one := entry.read(n))}
     return replace(entry, answers={**entry.answers, **added})
 
 

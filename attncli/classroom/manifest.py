@@ -21,15 +21,16 @@ from attncli.classroom.answer_files import (
     read_answer_file,
     whose,
 )
+from attncli.classroom.answered_problems import by_student, merged, tells_problem
 from attncli.classroom.assignment import ProblemSet
 from attncli.classroom.name_index import words_of
-from attncli.classroom.submissions import ReadAnswers, by_student, merged, tells_problem
 from attncli.core.errors import Fault, InputError, Place, changed, collected, error_at, refuse
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import all_of, as_cell, count_of, csv_text, regex, visible
 from attncli.reading.document import Submission
 from attncli.reading.files import Folder, is_file, is_folder, is_hidden, natural, without_zip
 from attncli.reading.read import read_table
+from attncli.reading.submissions import ReadAnswers
 
 OPEN, PASSED_OVER = "open", "passed over"
 """The beginnings of rules for files that the teacher should look at, and that count for nobody."""

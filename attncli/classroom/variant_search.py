@@ -16,12 +16,12 @@ from random import Random
 
 import numpy as np
 
+from attncli.checking.distractors import Distractor, Distractors, Key, Question, alike_pairs
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.naming.catalogued import is_like
-from attncli.classroom.distractors import Distractor, Distractors, Key, Question, alike_pairs
-from attncli.classroom.drawing import Drawing, Matrices, Projections, numbers_of
-from attncli.classroom.new_problem import GRAVE, alike, saturated, small_flaws
 from attncli.core.calculation.trace import Trace
+from attncli.core.drawing.numbers import GRAVE, Flaws
+from attncli.core.drawing.numbers_like import Drawing, Matrices, Projections, numbers_of
 from attncli.core.errors import InputError, fail
 from attncli.core.tape.evaluation import walk
 from attncli.core.tape.step import Step
@@ -132,7 +132,8 @@ class Candidate:
         self.trace = trace
         self.question = question
         self._projections = projections
-        self.saturated = saturated(trace)
+        self._flaws = Flaws(trace)
+        self.saturated = self._flaws.saturated
         sizes = np.concatenate([np.abs(step.array).ravel() for step in trace])
         large = int(((sizes >= LARGE_NUMBER) & (sizes < inf)).sum())
         warnings = len(trace.warnings) - len(trace.problem.warnings)
@@ -150,7 +151,7 @@ class Candidate:
     def small(self) -> int:
         usual = rough_work(self.question.original) or 1
         difference = abs(rough_work(self.trace) - usual) / usual
-        flaws = small_flaws(self.trace) + GRAVE * (alike(self.trace) + self.excess)
+        flaws = self._flaws.small + GRAVE * self.excess
         return flaws + int(difference / WORK_DIFFERENCE)
 
     @property

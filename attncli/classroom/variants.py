@@ -17,12 +17,18 @@ from typing import NoReturn
 import numpy as np
 
 from attncli.checking.answers.step_names import with_step_names
+from attncli.checking.distractors import Question
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.classroom.distractors import Question
-from attncli.classroom.drawing import Drawing, Projections, calculated, numbers_of, read_values
-from attncli.classroom.unseen_mistakes import without_effect
+from attncli.checking.unseen_mistakes import without_effect
 from attncli.classroom.variant_search import Candidate, Search
 from attncli.core.calculation.trace import Trace, equal_steps
+from attncli.core.drawing.numbers_like import (
+    Drawing,
+    Projections,
+    calculated,
+    numbers_of,
+    read_values,
+)
 from attncli.core.errors import fail, located
 from attncli.core.explaining.terms import Made, StepTerms, terms_in
 from attncli.core.jobs import Pool, in_order

@@ -84,9 +84,9 @@ def check(
     options.prepare(files, out, feedback, manifest, jobs=jobs)
     from attncli.classroom.grading import Grading, silent
     from attncli.classroom.name_index import read_roster
-    from attncli.classroom.submissions import for_problem_or_answers, read_headings
     from attncli.printing.formats import ReportSelection
     from attncli.reading.load import Overrides
+    from attncli.reading.submissions import for_problem_or_answers, read_headings
 
     of_problem, of_answers = for_problem_or_answers(options.by_key(matrices))
     settings = {**asked, "names": names} if names else asked
@@ -203,8 +203,8 @@ class Marked(Record):
 def _marked(
     selection: "ReportSelection", rows: "Write | None", has_page: bool, student: "Student"
 ) -> Marked:
-    from attncli.classroom.grading import Unread
     from attncli.printing.class_report import Tally
+    from attncli.reading.document import Unread
 
     page = None
     if has_page:
@@ -292,7 +292,7 @@ def _print_weaknesses(
     problem: str, overrides: "Overrides", digits: int, display: Display, is_more: bool
 ) -> None:
     """Print what a problem cannot show; refuse it beside what is of answers."""
-    from attncli.printing.variants import weaknesses
+    from attncli.printing.weaknesses import weaknesses
 
     if is_more:
         raise fail("--problem-only prints a list: it takes no answers, format or file")

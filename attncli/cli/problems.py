@@ -47,7 +47,7 @@ def new(
         message = f"a new problem is written in YAML, and {visible(str(file))} has another suffix"
         raise fail(message, hint=f"name it {visible(str(file.with_suffix('.yaml')))}")
     prepare([])
-    from attncli.classroom.new_problem import start
+    from attncli.core.drawing.new_problem import start
     from attncli.printing.worksheet import problem_file
     from attncli.reading.load import flag_of, flag_value
 

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, zip_longest
 from urllib.parse import quote
 
-from attncli.checking.check import Report
+from attncli.checking.check import Graded, Report
 from attncli.checking.judging.judged_steps import WRONG
-from attncli.classroom.grading import Graded, Unread
 from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.printers import mathml
 from attncli.core.formulas.text import text as as_text
@@ -24,6 +23,7 @@ from attncli.printing.formats import ReportSelection, Selection
 from attncli.printing.grades import column_title
 from attncli.printing.report import Remark, ReportPage, report_page, sign_of
 from attncli.printing.verdicts import numbers_right, points_of, points_of_step, reason
+from attncli.reading.document import Unread
 
 REMARK_STYLES = {"✗": "wrong", "≈": "near"}
 """The style of a remark by its sign; that of the others is `right`."""

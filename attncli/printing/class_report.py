@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attncli.checking.check import Graded
 from attncli.checking.judging import judged_steps
 from attncli.checking.judging.judged_steps import Given
-from attncli.classroom.grading import Graded, Unread
 from attncli.core.arithmetic.elements import Array
 from attncli.core.records import Record
 from attncli.core.tape.cell_names import Index, cell_name
@@ -18,6 +18,7 @@ from attncli.core.text.numbers import every_digit
 from attncli.core.text.strings import count_of, small
 from attncli.printing import verdicts
 from attncli.printing.verdicts import places, points_text, rounded_like, some_of
+from attncli.reading.document import Unread
 
 UNREADABLE = "unreadable"
 """The verdict on answers that could not be read."""

@@ -15,8 +15,7 @@ from attncli.core.records import EMPTY, Record
 from attncli.core.text.strings import did_you_mean, visible
 
 if TYPE_CHECKING:
-    from attncli.checking.check import Report
-    from attncli.classroom.grading import Graded
+    from attncli.checking.check import Graded, Report
     from attncli.classroom.name_index import Roster
     from attncli.core.arithmetic.elements import Array
     from attncli.core.calculation.trace import Trace

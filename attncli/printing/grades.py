@@ -9,10 +9,10 @@ from itertools import zip_longest
 from math import isinf, isnan
 from typing import Any
 
-from attncli.checking.check import Report
+from attncli.checking.check import Graded, Report
 from attncli.checking.judging import judged_steps
 from attncli.checking.judging.judged_steps import Compared, Difference, Finding, Given, Judged
-from attncli.classroom.grading import Graded, Student, Unread
+from attncli.classroom.grading import Student
 from attncli.classroom.name_index import Person, Roster
 from attncli.core.errors import fail
 from attncli.core.problem.marking import as_points
@@ -24,6 +24,7 @@ from attncli.printing.csv import PLAIN_NUMBER, TAB
 from attncli.printing.formats import ReportSelection
 from attncli.printing.record import json_lines
 from attncli.printing.report import ReportPage, label_at, report_page, some_places
+from attncli.reading.document import Unread
 
 NO_GRADE = "-"
 """The text for points that are not known: Moodle and Canvas read it as no grade. An empty cell of a

@@ -23,7 +23,7 @@ from attncli.printing.page import Entry, Figure, Page, page_of
 from attncli.printing.views import Panel
 
 if TYPE_CHECKING:
-    from attncli.classroom.grading import Graded
+    from attncli.checking.check import Graded
     from attncli.core.explaining.explain import Explanation
     from attncli.printing.class_report import ClassReport
     from attncli.printing.explanations import Request

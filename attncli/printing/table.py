@@ -18,7 +18,7 @@ from attncli.printing.page import Entry, Figure, Figures, Page, page_of
 from attncli.printing.views import Panel, WeightedSum, is_deep
 
 if TYPE_CHECKING:
-    from attncli.classroom.grading import Graded
+    from attncli.checking.check import Graded
     from attncli.printing.class_report import ClassReport, ClassRow
     from attncli.printing.report import Remark, ReportPage
 

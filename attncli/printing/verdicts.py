@@ -7,12 +7,11 @@ from itertools import takewhile
 
 import numpy as np
 
-from attncli.checking.check import Report
+from attncli.checking.check import Graded, Report
 from attncli.checking.judging import judged_steps
 from attncli.checking.judging.agreement import only_unit
 from attncli.checking.judging.judged_steps import Compared, Difference, Given, Judged
 from attncli.checking.naming.diagnosis import too_few_digits
-from attncli.classroom.grading import Graded, Unread
 from attncli.core.arithmetic.elements import Array
 from attncli.core.numbers.last_place import number_of
 from attncli.core.numbers.parser import NumberError
@@ -23,6 +22,7 @@ from attncli.core.tape.evaluation import sources
 from attncli.core.tape.step import Step
 from attncli.core.text.numbers import every_digit
 from attncli.core.text.strings import all_of, count_of, label_text, lines_of, shortened, visible
+from attncli.reading.document import Unread
 
 MOST_CELLS = 12
 """Maximum number of cells that are named one by one; the others are counted. Chosen."""

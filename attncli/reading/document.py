@@ -267,9 +267,32 @@ class Submission(Record, eq=False):
         """True for a row of a table of many students, whose headings are names of cells."""
         return self.heading is not nowhere
 
+    def joined(self, other: Submission) -> Submission:
+        """Return the answers of both; those of the other one count where both have a key."""
+
+        def locate(path: KeyPath) -> Place:
+            is_others = path and str(path[0]) in other.matrices
+            return other.locate(path) if is_others else self.locate(path)
+
+        return replace(
+            self,
+            matrices={**self.matrices, **other.matrices},
+            labels={**self.labels, **other.labels},
+            comment="\n".join(filter(None, (self.comment, other.comment))),
+            locate=locate,
+        )
+
 
 def _in_file(file: str, _: KeyPath) -> Place:
     return Place(file)
+
+
+class Unread(Record):
+    """A submission that could not be read, and why; `title` is the problem's, if it is known."""
+
+    name: str
+    error: InputError
+    title: str = ""
 
 
 def submission_of(

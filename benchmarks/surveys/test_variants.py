@@ -20,8 +20,8 @@ import pytest
 import attncli
 from attncli.checking.check import AnswerKey
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.classroom.drawing import Drawing
 from attncli.classroom.variants import Variant
+from attncli.core.drawing.numbers_like import Drawing
 from attncli.reading.document import submission_of
 from benchmarks.oracles.methods import Wrong, found_by
 from benchmarks.oracles.workings import Known, UnworkableError, Working

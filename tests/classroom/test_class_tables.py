@@ -17,9 +17,9 @@ import pytest
 import attncli
 from attncli.classroom.assignment import Assignment
 from attncli.classroom.name_index import Person, Roster
-from attncli.classroom.submissions import load_each_submission
 from attncli.reading.document import KnownClass, Submission
 from attncli.reading.headings import likely_cell, named_cell
+from attncli.reading.submissions import load_each_submission
 from tests.classroom.course import SMALL, book, write
 from tests.conftest import Attn, cases, table
 

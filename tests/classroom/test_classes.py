@@ -16,11 +16,11 @@ from xml.etree import ElementTree
 import pytest
 
 import attncli
-from attncli.classroom import submissions
 from attncli.printing.formats import ReportSelection
 from attncli.printing.report import report_page
 from attncli.printing.verdicts import verdict
 from attncli.reading import read as reading
+from attncli.reading import submissions
 from tests.classroom.course import COURSE, RIGHT, SMALL, book, graded, write
 from tests.conftest import SAMPLES, Attn, cases
 from tests.support.gradescope_fields import faults

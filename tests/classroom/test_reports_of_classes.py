@@ -22,7 +22,6 @@ from markdown_it import MarkdownIt
 import attncli
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judging.judged_steps import LAST_DIGIT, Compared
-from attncli.classroom.grading import Unread
 from attncli.core.records import replace
 from attncli.core.text.strings import visible
 from attncli.printing.formats import ReportSelection, render
@@ -30,7 +29,7 @@ from attncli.printing.grades import as_csv
 from attncli.printing.layout import plain_text
 from attncli.printing.table import report_lines
 from attncli.printing.verdicts import last_digits, verdict
-from attncli.reading.document import submission_of
+from attncli.reading.document import Unread, submission_of
 from tests.conftest import SAMPLES, cases, in_terminal
 
 SCORES = [[14, 10, 9], [10, 11, 6], [9, 6, 6]]

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.checking.distractors import ENOUGH_WRONG, Batch, Distractors, Question, alike_pairs
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.classroom.distractors import ENOUGH_WRONG, Batch, Distractors, Question, alike_pairs
-from attncli.classroom.drawing import Drawing, calculated, read_values, usual_values
-from attncli.classroom.new_problem import alike, saturated, small_flaws
 from attncli.classroom.variants import VariantForm, work_of
+from attncli.core.drawing.numbers import Flaws
+from attncli.core.drawing.numbers_like import Drawing, calculated, read_values, usual_values
 from tests.conftest import SAMPLE_FILES, SAMPLES, Attn, cases, table
 
 GIVEN: dict[str, Any] = table("variants", "GIVEN")
@@ -121,7 +121,7 @@ def test_every_mistake_shows_and_is_told_from_others(three: list[attncli.Variant
     """Looked at anew, with nothing of the search: each change of the catalogue is seen."""
     for variant in three:
         assert variant.is_fair
-        assert saturated(variant.trace) == 0
+        assert Flaws(variant.trace).saturated == 0
         assert all(np.abs(s.array[np.isfinite(s.array)]).max() < 1000 for s in variant.trace)
         effects = Distractors(variant.trace, Question(variant.trace, ["weights", "output"], 2))
         form = variant.form
@@ -354,12 +354,12 @@ def test_work_is_counted_as_a_hand_does() -> None:
 
 def test_flaws_are_found() -> None:
     flat = attncli.compute(attncli.Problem(X=[[1, 0], [1, 0]], score="dot"))
-    assert saturated(flat) == 2
-    assert alike(flat) == 3
-    assert small_flaws(flat) > 3
+    assert Flaws(flat).saturated == 2
+    assert Flaws(flat).alike == 3
+    assert Flaws(flat).small > 33
     steep = attncli.compute(attncli.Problem(X=[[9, 0], [0, 9]], score="dot"))
-    assert saturated(steep) == 2
+    assert Flaws(steep).saturated == 2
     first = attncli.compute(attncli.Problem(X=[[9, 0], [0, 9]], score="dot", mask="causal"))
-    assert saturated(first) == 1  # the first row has one key
+    assert Flaws(first).saturated == 1  # the first row has one key
     hard = attncli.compute(attncli.Problem(scores=[[2, 1]], V=[[1], [2]], normalize="hardmax"))
-    assert saturated(hard) == 0
+    assert Flaws(hard).saturated == 0

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from attncli.classroom.submissions import load_answers
 from attncli.core.arithmetic import floats
 from attncli.core.errors import InputError
 from attncli.core.text.numbers import style_of
 from attncli.reading import arrays, files, load
+from attncli.reading.submissions import load_answers
 from tests.conftest import table
 from tests.reading.forms import saved
 

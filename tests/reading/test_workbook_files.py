@@ -21,10 +21,10 @@ from openpyxl.utils.cell import coordinate_to_tuple
 
 import attncli
 from attncli.checking.check import AnswerKey, Report
-from attncli.classroom.submissions import load_answers, load_each_submission
 from attncli.core.errors import InputError
 from attncli.reading.document import KnownClass, Submission, submission_of
 from attncli.reading.sheets import documents_of
+from attncli.reading.submissions import load_answers, load_each_submission
 from attncli.reading.workbook import class_table, number_text
 from tests.conftest import DATA, SAMPLE_FILES, SAMPLES, TYPICAL_SAMPLES, Attn, cases, table
 from tests.reading.forms import plain, refusal_of

@@ -1,4 +1,4 @@
-"""A new problem: the matrices of a kind in small whole numbers, and the flaws of such numbers.
+"""A new problem: the matrices of a kind in small whole numbers.
 
 Numbers are drawn with `random.Random.random`, which Python promises to keep as it is, so that a
 seed gives the same numbers on every machine. While the calculation has flaws, one matrix after the
@@ -8,9 +8,8 @@ other is drawn again, at most `REDRAWS` times: a single token always has a flaw.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Mapping, Sequence, Set
 from contextlib import suppress
-from itertools import combinations
 from math import inf, prod
 from random import Random
 from typing import Any
@@ -20,24 +19,21 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.scores import SCORES
-from attncli.core.attention.softmax import ALONG_KEYS
 from attncli.core.calculation.compute import compute
-from attncli.core.calculation.trace import Trace
 from attncli.core.declare import Mechanism, Shapes, letters
+from attncli.core.drawing.numbers import GRAVE, Flaws, draw, in_lists, with_new_row
 from attncli.core.errors import Fault, InputError, collected, fail, refuse
 from attncli.core.numbers.forms import choice
 from attncli.core.numbers.written import to_count
 from attncli.core.problem.keys import KEYS, KINDS, OPTIONS, cutting
 from attncli.core.problem.problem import Problem
-from attncli.core.problem.shapes import Sizes, form_of, is_transposed, shapes_of
+from attncli.core.problem.shapes import Sizes, is_transposed, shapes_of
 
 TOKENS = ("I", "love", "AI")
 MEMORY_TOKENS = ("m1", "m2")
 
 WIDE, NARROW = 4, 2
 """Widths of X and of all others, which differ from the number of tokens, so that sizes show."""
-
-PROJECTED = ("Q", "K", "V")
 
 BY_WORD = [key for key, row in KEYS.items() if row.drawn]
 """Keys of matrices that are drawn for a word."""
@@ -48,15 +44,6 @@ HIDING = [one.name for one in OPTIONS if one.hides_weights]
 REDRAWS = 200
 DRAWS_PER_FLAW = 20
 """Number of draws after which one more small flaw is accepted."""
-
-GRAVE = 10
-"""Number of small flaws that weigh as much as a saturated row of weights."""
-
-MIN_WEIGHT, MAX_WEIGHT = 0.01, 0.95
-"""A weight, or a difference of weights, below or above these shows too little."""
-
-WEIGHT_DECIMALS = 9
-"""Decimals of the weights that are compared, as later ones differ between machines."""
 
 MAX_NEW_NUMBERS = 10_000
 """Maximum number of numbers in a new problem, its scores included."""
@@ -305,106 +292,5 @@ def _tried(options: Mapping[str, Any], matrices: Mapping[str, Array]) -> tuple[P
         trace = compute(Problem(**values | dict.fromkeys(HIDING)))
     except InputError:  # such as for the cosine of a row of zeros
         return problem, inf
-    return problem, GRAVE * (saturated(trace) + alike(trace)) + small_flaws(trace)
-
-
-def draw(random: Random, shape: tuple[int, ...], values: Sequence[float], zeros: float) -> Array:
-    """Return an array of 0, in this share of the places, and of values that are equally likely."""
-
-    def number() -> float:
-        is_zero = random.random() < zeros
-        return 0.0 if is_zero else values[int(random.random() * len(values))]
-
-    return np.array([number() for _ in range(prod(shape))]).reshape(shape)
-
-
-def with_new_row(random: Random, before: Array, new: Array, width: int) -> Array:
-    """Return an array with some of its numbers from a new one: a row of that width, or a number."""
-    changed = before.copy()
-    rows, others = (array.reshape(-1, width) for array in (changed, new))
-    row = int(random.random() * len(rows))
-    rows[row] = others[row]
-    return changed
-
-
-def in_lists(array: Array) -> Any:
-    """Return an array as nested lists, in which whole numbers are integers."""
-    if array.ndim > 1:
-        return [in_lists(part) for part in array]
-    numbers = array.tolist()
-    return [int(x) if abs(x) < inf and x == int(x) else x for x in numbers]
-
-
-def saturated(trace: Trace) -> int:
-    """Return how many rows of weights give one key nearly all, or every key the same.
-
-    Only rows of shares of 1 count in which several keys may be attended to. Where weights are
-    normalised over the queries, a row is that of a key. A hardmax gives one key all on purpose.
-    """
-    count = 0
-    for head in _heads(trace):
-        least, most, several = _extent(head)
-        sums = np.where(head > 0, head.round(WEIGHT_DECIMALS), 0.0).sum(axis=-1)
-        is_flat = (most > MAX_WEIGHT) | (most - least < MIN_WEIGHT)
-        count += int((several & (np.abs(sums - 1) < MIN_WEIGHT) & is_flat).sum())
-    return count
-
-
-def alike(trace: Trace) -> int:
-    """Return the number of pairs among Q, K and V that are equal."""
-    pairs = combinations(_projected(trace), 2)
-    return sum(np.array_equal(one, other) for one, other in pairs)
-
-
-def small_flaws(trace: Trace) -> int:
-    """Return the number of small flaws.
-
-    These are rows with a weight that is hardly seen, equal rows of weights, tokens that are equal
-    or zeros, equal columns of a projection, columns of zeros in a matrix of a network, in queries,
-    keys and values, equal lines of those that are given, and steps of a later time that are 0. A
-    projection of zeros counts as a grave one.
-    """
-    count = sum(not step.array.any() for step in trace if step.suffix not in ("", "_1"))
-    for head in _heads(trace):
-        least, _, several = _extent(head)
-        count += int((several & (least < MIN_WEIGHT)).sum()) + _repeated(head.round(6))
-    problem = trace.problem
-    for key in problem.matrices():
-        if key in ("X", "memory", *PROJECTED):
-            tokens = np.moveaxis(problem.array(key), -2, 0)
-            count += _repeated(tokens) + int((~tokens.any(axis=(1, 2, 3))).sum())
-            count += _repeated(np.moveaxis(tokens, -1, 0)) if key in PROJECTED else 0
-        elif KEYS[key.partition(".")[0]].zeros is None:
-            count += int((problem.array(key) == 1).all())
-        elif "." in key and key.partition(".")[0] in KINDS[problem.kind].needs:
-            array = problem.array(key)
-            count += _repeated(np.moveaxis(array, -1, 0)) + int((~array.any(axis=-2)).sum())
-        elif getattr(form_of(key), "is_weight", False):
-            array = problem.array(key)
-            zeros = GRAVE * (not array.any())
-            count += _repeated(np.moveaxis(array, -1, 0)) + int(zeros)
-    made = (one.array for one in trace if one.plain.startswith(PROJECTED))
-    return count + sum(int((~one.any(axis=-2)).sum()) for one in made)
-
-
-def _heads(trace: Trace) -> Iterator[Array]:
-    is_by_key = trace.problem.rules.normalize.along != ALONG_KEYS
-    for step in trace:
-        if step.is_weights:
-            weights = np.swapaxes(step.array, -1, -2) if is_by_key else step.array
-            yield from weights.reshape(-1, *weights.shape[-2:])
-
-
-def _extent(head: Array) -> tuple[Array, Array, Array]:
-    """Return the least and the largest weight above 0 of each row, and where there are several."""
-    shares = np.where(head > 0, head.round(WEIGHT_DECIMALS), np.nan)
-    several = (head > 0).sum(axis=-1) > 1
-    return np.fmin.reduce(shares, axis=-1), np.fmax.reduce(shares, axis=-1), several
-
-
-def _projected(trace: Trace) -> list[Array]:
-    return [trace[name].array for name in PROJECTED if name in trace]
-
-
-def _repeated(lines: Array) -> int:
-    return len(lines) - len({line.tobytes() for line in lines + 0.0})  # −0 becomes 0
+    flaws = Flaws(trace)
+    return problem, GRAVE * flaws.saturated + flaws.small

@@ -14,12 +14,12 @@ from attncli.checking.judging.agreement import CUT_OFF, ROUNDED, RoundingRule
 from attncli.checking.judging.operands import together
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.naming.catalogued import is_possible
-from attncli.classroom.drawing import tidy
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, interval
 from attncli.core.attention.softmax import Exp, Sum
 from attncli.core.calculation.mistake import made_of
 from attncli.core.calculation.trace import Trace
+from attncli.core.drawing.numbers_like import tidy
 from attncli.core.records import Record
 from attncli.core.tape.evaluation import (
     Change,

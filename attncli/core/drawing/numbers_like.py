@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.judging.agreement import largest
-from attncli.classroom.new_problem import draw, in_lists, with_new_row
 from attncli.core.arithmetic.elements import Array
 from attncli.core.calculation.compute import compute
 from attncli.core.calculation.trace import Trace
+from attncli.core.drawing.numbers import draw, in_lists, with_new_row
 from attncli.core.errors import InputError, fail, located
 from attncli.core.numbers.written import to_number
 from attncli.core.problem.keys import KEYS
@@ -301,7 +300,7 @@ def _check_size(problem: Problem) -> None:
         message = f"this problem has {count:,} numbers, its scores among them"
         raise fail(f"{message}; one that is varied has at most {MAX_VARIED_NUMBERS:,}", hint=hint)
     for key, array in problem.matrices().items():
-        if (most := largest(array)) > MAX_VARIED_SIZE:
+        if (most := np.abs(array).max(initial=0, where=np.isfinite(array))) > MAX_VARIED_SIZE:
             message = f"{key} holds {most:g}; at most {MAX_VARIED_SIZE:g} is varied"
             raise fail(message, *key.split("."), hint=hint)
 
