@@ -156,7 +156,7 @@ def _kind(path: str, folder: str) -> FileKind:
 
 def _has_answers(worksheet: Path) -> bool:
     """Return True if a file, in any encoding, has marked answers or matrices under names."""
-    from attncli.reading.text_documents import names_steps  # it is slow to import
+    from attncli.reading.texts import names_steps  # it is slow to import
 
     try:
         with open_file(worksheet) as file:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -169,14 +169,13 @@ class Run:
                 yield problem.numbered(self.count)
 
     def _of_sources(self) -> Iterator[ReadProblem | None]:
-        from attncli.core.problem.alike import Forms
         from attncli.reading.load import csv_options, from_flags, load_stream
         from attncli.reading.portions import Portion
 
         if not self.sources:
             self._places.append(("", 1, ""))
             yield from_flags(self.overrides)
-        forms: Forms[Problem] = Forms()
+        forms: dict[Hashable, Problem] = {}
         options = csv_options()
         for at, one in enumerate(self.portions or map(Portion, self.sources)):
             if not (at and one.number):  # it is the first of its file

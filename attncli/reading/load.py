@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -10,7 +10,6 @@ from attncli.core import errors
 from attncli.core.errors import Fault, InputError, Place, below, error_at, fail, located, refuse
 from attncli.core.numbers.forms import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
 from attncli.core.numbers.matrices import as_block, grid_in
-from attncli.core.problem.alike import Forms
 from attncli.core.problem.key_values import key_of, names_of, with_keys
 from attncli.core.problem.keys import KEYS, KINDS, OF_TOKENS, WITH_PARTS
 from attncli.core.problem.marking import FLAGS
@@ -91,12 +90,12 @@ def load_each(
 ) -> Iterator[Problem | InputError]:
     """Yield every problem of a file as it comes, or the error of one that is wrong."""
     documents = read(source, stdin, csv_options(), as_arrays=True)
-    stream = load_stream(documents, overrides or Overrides(), Forms())
+    stream = load_stream(documents, overrides or Overrides(), {})
     return (problem for problem in stream if problem is not None)
 
 
 def load_stream(
-    documents: Iterable[Document], overrides: Overrides, forms: Forms[Problem]
+    documents: Iterable[Document], overrides: Overrides, forms: dict[Hashable, Problem]
 ) -> Iterator[Problem | InputError | None]:
     """Yield the same; None where there is a pause. `forms` are those of the whole run."""
     for document in documents:
@@ -125,7 +124,7 @@ def from_flags(overrides: Overrides) -> Problem:
 
 
 def _problem(
-    document: Document, overrides: Overrides, forms: Forms[Problem] | None = None
+    document: Document, overrides: Overrides, forms: dict[Hashable, Problem] | None = None
 ) -> Problem:
     flags = {key: flag_of(key) for key in overrides.options}
     options = {

@@ -5,33 +5,26 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from os.path import commonprefix
 
 from attncli.core.errors import InputError, KeyPath, Place, error_at
-from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.matrices import to_array
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.pasted import grid_of
 from attncli.core.problem.key_values import hint_for, key_of
-from attncli.core.problem.keys import KEYS, REPLACES, TEXT_KEYS
+from attncli.core.problem.keys import KEYS, REPLACES
 from attncli.core.problem.rows import COLUMN, row_name
-from attncli.core.records import Record, replace
-from attncli.core.tape.cell_names import (
-    ALIASES,
-    LETTERS,
-    PRODUCT,
-    ROW_IN_WORDS,
-    may_mean_step,
-    meant,
-)
+from attncli.core.records import replace
+from attncli.core.tape.cell_names import LETTERS
 from attncli.core.text.strings import plain_name, regex
+from attncli.reading import text_names, text_signs
 from attncli.reading.chunks import Chunk
 from attncli.reading.document import KEYS_BESIDE_STEPS, STUDENT_KEYS, YAML_SUFFIXES, Raw, twice
-from attncli.reading.text_names import BEFORE_NAME, ROW_HEADING
-from attncli.reading.text_signs import CODE_LINE, SETTING, may_be_text
-from attncli.reading.text_tables import FILLED, Table, cleaned
+from attncli.reading.text_names import BEFORE_NAME, ROW_HEADING, is_key, is_step
+from attncli.reading.text_signs import CODE_LINE, SETTING, value_in, without
+from attncli.reading.text_tables import FILLED, Table, cleaned, line_at
 from attncli.reading.texts import Block, blocks_in
 
 VARIABLES = regex(
@@ -55,22 +48,6 @@ MAY_BE_ANSWER = regex(
 ONE_ROW = regex(r"\s*\[?[^\[\];\n]*\]?\s*")
 """A table of one row, in brackets or not."""
 FILLED_CALL = regex(rf"(?:[\d.]+\s*\*\s*)?{FILLED}")
-NO_CONTENT = regex(r"(?:^|(?<=[\s;]))(?:#(?!\S)|//|%[ \t]*(?=[^\W\d]))[^\n|]*", re.MULTILINE)
-"""Comments between the rows of a matrix."""
-BESIDE = regex(
-    r"(?:\A|(?<![,;.$\s])[,;.$])[ \t$]*+(?:and[ \t]+)?(?P<key>[^\W\d][\w.]*)[ \t]*"
-    r"(?P<sign>[=:])[ \t]*(?P<value>[^\s,;$](?:[^,;$\n]*[^\s,;$.])?)(?=[ \t.]*(?:[,;$]|\Z))"
-)
-"""An option behind a matrix, on the same line."""
-QUOTED = regex(r"(?:c?[\[({]\s*)?([\"'])")
-"""The beginning of a word between quotes, or of a list of such words."""
-OPTION = regex(
-    r"^[ \t]*(?:[-*•][ \t]+)?(?P<bold>\*\*|__)?(?P<key>[A-Za-z]\w{3,})(?:\*\*|__)?[ \t]*"
-    r"(?P<sign>[:=])(?:\*\*|__)?[ \t]+(?P<value>[^\s=]+)[ \t\r]*$",
-    re.MULTILINE,
-)
-"""A line that sets an option to one word, perhaps in bold, or with a capital letter."""
-NOT_OPTIONS = (*TEXT_KEYS, "answers", "marking", "names")
 OPTION_WORDS = {
     **dict.fromkeys(("mask", "masked", "masking", "causal"), "mask: causal"),
     "heads": "heads: 2",
@@ -79,115 +56,14 @@ OPTION_WORDS = {
 """Words in a line that is not read, with the option that may be meant."""
 
 
-class TextDocument(Record):
-    """What a text sets: values, and for each the offsets of its name and of itself.
+class TextDocument:
+    """What a text sets: its `values`, and for each the `offsets` of its name and of itself.
 
-    `rest` is the text with blanks in place of all that is no line of YAML with a key; `unread` has
-    the numbers of the lines that are neither, and `options` how options are written that they may
-    mean.
+    `rest` is the text with blanks in place of all that is no line of YAML with a key. `unread` has
+    the lines that are neither, by their numbers, without what was read, and `options` how options
+    are written that they may mean.
     """
 
-    chunk: Chunk
-    values: dict[str, Raw]
-    offsets: dict[str, tuple[int, int]]
-    rest: str
-    unread: list[int]
-    options: list[str]
-
-    def locate(self, path: KeyPath) -> Place:
-        """Return the place of a name, or of a cell of its matrix."""
-        name, rest = [*path, ""][0], [part for part in path if isinstance(part, int)]
-        at, start = self.offsets.get(str(name), (0, 0))
-        try:
-            grid = grid_of(self.values[str(name)])
-            at = start + grid.offset(rest) if rest else at
-        except NumberError as error:
-            at = at if error.at is None else start + error.at
-        except (TypeError, LookupError):  # words, or a cell that is not there
-            pass
-        return self.chunk.place_at(at)
-
-
-def is_key(word: str) -> bool:
-    """Return True if a word may be the name of a matrix of a problem, or of a row of one."""
-    word = plain_name(word).removesuffix("^T")  # of a vector
-    key = key_of(word.partition("[")[0]).partition(".")[0]
-    return (key in KEYS and is_array(key)) or row_name(word) != "" or word == "s"
-
-
-def is_array(key: str) -> bool:
-    return (key in KEYS and isinstance(KEYS[key].form, ArrayForm)) or key in ("mask", "bias")
-
-
-def is_step(word: str) -> bool:
-    """Return True if a word may be the name of a step, or of cells of one."""
-    if PRODUCT.fullmatch(word):
-        return True
-    row = ROW_IN_WORDS.fullmatch(word) or re.fullmatch(r"(?P<step>[^\W\d_]{3,})_\w+", word)
-    name = re.split(r"(?<!\s)\s*+\[|(?<!\s)\s++head\b", word)[0]
-    of_row = row["step"] if row else ""
-    names = [name, of_row if len(of_row) > 2 or of_row in LETTERS else ""]
-    return any(may_mean_step(one, ()) for one in names if one and one[0] not in "√0123456789")
-
-
-LIKE_INPUTS = {"positions", "embedded", "H"}
-"""Steps whose names people also give to inputs, such as positional encoding."""
-
-
-def may_be_result(word: str) -> bool:
-    """Return True for the name of a step that a program may print below its inputs."""
-    if len(word) < 3:
-        return word in LETTERS or row_name(word) != ""
-    steps = {*meant(word, ALIASES)} - LIKE_INPUTS
-    return (is_step(word) and " " not in word) or bool(steps)
-
-
-def text_document(chunk: Chunk, are_answers: bool) -> TextDocument | None:
-    """Return what a text sets; None for one without a matrix under a known name, or by itself.
-
-    Raises:
-        InputError: for a matrix that cannot be read, or belongs to no name; for a name that is set
-            twice, and not to the same numbers, which a console shows.
-    """
-    plain = re.sub(r"\r(?!\n)", "\n", chunk.text)
-    plain = plain if are_answers else OPTION.sub(_plain_option, plain)
-    if plain != chunk.text:
-        chunk = replace(chunk, text=plain, original=chunk.original or chunk.text)
-    has_prose = are_answers and not chunk.name.lower().endswith(YAML_SUFFIXES)
-    if not may_be_text(chunk.text, has_prose):
-        return None
-    reader = _Reader(chunk, are_answers)
-    return reader.document() if reader.has_content else None
-
-
-def _plain_option(line: re.Match[str]) -> str:
-    """Return a line that sets an option without its signs, in a text of the same length."""
-    key, value = line["key"].casefold(), line["value"]
-    name = key_of(key)
-    if line["key"] == key and not line["bold"]:
-        return line[0]
-    if name not in KEYS or name in NOT_OPTIONS or isinstance(KEYS[name].form, ArrayForm):
-        is_option = hint_for(key).startswith("write")
-    else:
-        plain = value.casefold().rstrip(".")
-        value = plain if _is_readable(name, plain) else value
-        is_option = _is_readable(name, value)
-    setting = f"{key.rjust(line.end('key') - line.start())} = {value}"
-    return setting.ljust(len(line[0])) if is_option else line[0]
-
-
-def _is_readable(key: str, value: str) -> bool:
-    with suppress(InputError):
-        return KEYS[key].form.read(value, (key,)) is not None
-    return False
-
-
-def names_steps(text: str) -> bool:
-    """Return True if a text holds a matrix under the name of a step."""
-    return any(is_step(one.name) for one in blocks_in(cleaned(text), is_step))
-
-
-class _Reader:
     def __init__(self, chunk: Chunk, are_answers: bool) -> None:
         self.chunk, self.are_answers = chunk, are_answers
         self.text = cleaned(chunk.text)
@@ -214,9 +90,8 @@ class _Reader:
         if are_answers:
             self.blocks = [*self._with_rows(self.blocks)]
         named = [one for one in self.blocks if self.known(one.name)]
-        is_bare = len(self.blocks) == 1 and not (
-            self.text[: self.blocks[0].table.start].strip("\r\n \t[($\\")
-        )
+        above = self.text[: self.blocks[0].table.start] if len(self.blocks) == 1 else "above"
+        is_bare = not above.strip("\r\n \t[($\\")
         is_set = any(line["sign"] and is_key(line["key"]) for line in SETTING.finditer(masked))
         others = self.blocks if are_answers else self.values or is_set
         self.has_content = bool(named or is_bare or others)
@@ -246,24 +121,23 @@ class _Reader:
         for line in SETTING.finditer(self.text):
             key = line["key"]
             if self.are_answers:
-                is_word = QUOTED.match(line["value"]) if line["sign"] else line["value"].strip()
-                if is_word and (word := key.casefold()) in KEYS_BESIDE_STEPS:
+                value, word = line["value"], key.casefold()
+                is_word = text_signs.QUOTED.match(value) if line["sign"] else value.strip()
+                if is_word and word in KEYS_BESIDE_STEPS:
                     word = STUDENT_KEYS[0] if word in STUDENT_KEYS else word
-                    self.values.setdefault(word, _value(line["value"]))
+                    self.values.setdefault(word, value_in(value))
                     self.offsets.setdefault(word, (line.start("key"), line.start("value")))
                     settings.append(line.span())
                 continue
             head = key_of(key.partition(".")[0])
-            if head in KEYS and (not is_array(head) or self._is_mapping(line)):
-                settings += [self._set(one, at) for one, at in _each(line)]
-        return _blank(self.text, settings)
+            if head in KEYS and (not text_names.is_array(head) or self._is_mapping(line)):
+                settings += [self._set(one, at) for one, at in text_signs.each_setting(line)]
+        return without(self.text, settings)
 
     def _is_mapping(self, line: re.Match[str]) -> bool:
         """Return True if a mapping is written behind a key, or in the lines below it."""
-        inner = re.compile(r"\s*\n[ \t]+[A-Za-z_]\w*:\s").match(self.text, line.start("value"))
-        return not line["sign"] and (
-            re.match(r"\{(?!\{)", line["value"]) is not None or inner is not None
-        )
+        inner = re.compile(r"\{(?!\{)|\s*\n[ \t]+[A-Za-z_]\w*:\s")
+        return not line["sign"] and inner.match(self.text, line.start("value")) is not None
 
     def _set(self, line: re.Match[str], at: int = 0) -> tuple[int, int]:
         """Take what sets a key, and what is indented below it, in a text that begins at an offset.
@@ -273,7 +147,7 @@ class _Reader:
         start, end = line.span()
         if line["sign"]:
             offsets = at + line.start("key"), at + line.start("value")
-            self._put(plain_name(line["key"]), _value(line["value"]), offsets)
+            self._put(plain_name(line["key"]), value_in(line["value"]), offsets)
             return at + start, at + end
         column = len(line[0]) - len(line[0].lstrip())
         below = re.compile(rf"(?:\n(?:[ \t]{{{column + 1},}}[^\n]*|[ \t\r]*(?=\n)|- [^\n]*))*")
@@ -282,24 +156,22 @@ class _Reader:
         self.kept.append((start, end))
         return start, end
 
-    def document(self) -> TextDocument:
+    def take_all(self) -> None:
         for block in self.blocks:
             self._take(block)
         if not self.are_answers:
-            for line in SETTING.finditer(_blank(self.masked, self.read)):
+            for line in SETTING.finditer(without(self.masked, self.read)):
                 self._take_setting(line)
             self._take_beside()
             self._leave_out_results()
         self.kept.sort()
         ends = [0, *(end for part in self.kept for end in part), len(self.text)]
         others = zip(ends[::2], ends[1::2], strict=True)
-        rest = _blank(self.chunk.text, others)
-        unread = self._unread_lines()
-        left = _blank(self.masked, self.read).casefold().split("\n")
-        lines = [] if self.are_answers else [left[n - self.chunk.before - 1] for n in unread]
-        words = re.findall(r"\w+", "\n".join(lines))
-        options = [*dict.fromkeys(OPTION_WORDS[one] for one in words if one in OPTION_WORDS)]
-        return TextDocument(self.chunk, self.values, self.offsets, rest, unread, options)
+        self.rest = without(self.chunk.text, others)
+        self.unread = dict(self._unread_lines())
+        words = re.findall(r"\w+", "\n".join(self.unread.values()).casefold())
+        options = (OPTION_WORDS[word] for word in words if word in OPTION_WORDS)
+        self.options = () if self.are_answers else tuple(dict.fromkeys(options))
 
     def _take(self, block: Block) -> None:
         for name in (block.names if not self.are_answers else ()) or (block.name,):
@@ -309,7 +181,7 @@ class _Reader:
 
     def _take_as(self, name: str, block: Block) -> None:
         table = block.table
-        value = _value(self.text[table.start : table.end])
+        value = value_in(self.text[table.start : table.end])
         if FILLED_CALL.match(value):
             value = SIZE.sub(lambda word: self.sizes.get(word[0], word[0]), value)
         if table.fault:
@@ -327,11 +199,8 @@ class _Reader:
             self.read.append((table.start, table.end))
             return
         self._put(name, value, (block.at, table.start))
-        end = self.text.find("\n", block.at)
-        self.read += [
-            (block.at, min(end, table.end) if end >= 0 else table.end),
-            (table.start, table.end),
-        ]
+        line_end = block.at + len(line_at(self.text, block.at))
+        self.read += [(block.at, min(line_end, table.end)), (table.start, table.end)]
 
     def _put(self, name: str, value: Raw, offsets: tuple[int, int]) -> None:
         """Take a value; refuse another one of the same name."""
@@ -364,7 +233,7 @@ class _Reader:
             return name if name and "[" not in name else f"line {at.line}, column {at.column}"
         if len(self.blocks) == 1 and not name:
             return "X"
-        if may_be_result(name):
+        if text_names.may_be_result(name):
             return ""
         if not re.search(r"=[^\n=]*\Z|<-", self.text[block.at : block.table.start]):
             hint = "write the key of the matrix, such as X, before them"
@@ -373,9 +242,8 @@ class _Reader:
 
     def _error(self, name: str, table: Table) -> InputError:
         """Return why a matrix cannot be read, with what is known of the code behind it."""
-        end = self.text.find("\n", table.end)
         try:
-            grid_of(self.text[table.start : end if end >= 0 else None])
+            grid_of(self.text[table.start : table.end] + line_at(self.text, table.end))
         except NumberError as error:
             if error.at is not None:
                 return error_at(self.chunk.place_at(table.start + error.at), f"{name}: {error}")
@@ -403,12 +271,12 @@ class _Reader:
 
     def _take_beside(self) -> None:
         """Take the options that are written on the lines of matrices."""
-        text = _blank(self.masked, self.read)
+        text = without(self.masked, self.read)
         starts = [*(block.at for block in self.blocks[1:]), len(text)]
         for block, after in zip(self.blocks, starts, strict=False):  # there may be no block
             start = block.table.end
-            end = text.find("\n", start - 1)
-            for one in BESIDE.finditer(text[start : min(after, end if end >= 0 else after)]):
+            beside = line_at(text, start - 1)[1:][: max(after - start, 0)]
+            for one in text_signs.BESIDE.finditer(beside):
                 self._take_setting(one, start)
 
     def _may_be_meant(self, key: str, value: str, is_set: bool) -> bool:
@@ -426,21 +294,17 @@ class _Reader:
     def _leave_out_results(self) -> None:
         """Leave out what follows from other matrices of the text, as programs print it."""
         keys = {key_of(name): name for name in self.values}
-        inputs = {
-            "A": ("W_q", "W_k", "Q", "K"),
-            "scores": ("X", "Q"),
-            **{key: (f"W_{key.lower()}",) for key in "QKV"},
-        }
+        inputs = {"A": ("W_q", "W_k", "Q", "K"), "scores": ("X", "Q")}
+        inputs |= {key: (f"W_{key.lower()}",) for key in "QKV"}
         for key, others in inputs.items():
             if key in keys and not keys.keys().isdisjoint(others):
                 del self.values[keys[key]]
                 at, _ = self.offsets[keys[key]]
                 self.read = [part for part in self.read if part[0] != at]
 
-    def _unread_lines(self) -> list[int]:
-        """Return the numbers of the lines of which words, or what is set, are not read."""
-        unread = list[int]()
-        lines, rest = (one.split("\n") for one in (self.masked, _blank(self.masked, self.read)))
+    def _unread_lines(self) -> Iterator[tuple[int, str]]:
+        """Yield the lines of which words, or what is set, are not read: number and rest of each."""
+        lines, rest = (one.split("\n") for one in (self.masked, without(self.masked, self.read)))
         for number, (line, left) in enumerate(zip(lines, rest, strict=True), self.chunk.before + 1):
             is_unread = re.search(r"\w", left) is not None
             if left != line:  # beside a matrix, words before it are prose
@@ -454,24 +318,41 @@ class _Reader:
             if self.are_answers:
                 is_unread = is_unread and MAY_BE_ANSWER.search(left) is not None
             if is_unread and not CODE.match(line):
-                unread.append(number)
-        return unread
+                yield number, left
+
+    def locate(self, path: KeyPath) -> Place:
+        """Return the place of a name, or of a cell of its matrix."""
+        name, rest = [*path, ""][0], [part for part in path if isinstance(part, int)]
+        at, start = self.offsets.get(str(name), (0, 0))
+        try:
+            grid = grid_of(self.values[str(name)])
+            at = start + grid.offset(rest) if rest else at
+        except NumberError as error:
+            at = at if error.at is None else start + error.at
+        except (TypeError, LookupError):  # words, or a cell that is not there
+            pass
+        return self.chunk.place_at(at)
 
 
-def _each(line: re.Match[str]) -> list[tuple[re.Match[str], int]]:
-    """Return what a line sets, each with the offset of its text: heads = 1, scale = 2."""
-    several = [*BESIDE.finditer(line[0])] if line["sign"] else []
-    is_all = not re.search(r"\w", _blank(line[0], (one.span() for one in several)))
-    return [(one, line.start()) for one in several] if len(several) > 1 and is_all else [(line, 0)]
+def text_document(chunk: Chunk, are_answers: bool) -> TextDocument | None:
+    """Return what a text sets; None for one without a matrix under a known name, or by itself.
 
-
-def _blank(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Return a text with blanks in place of some parts."""
-    parts, at = list[str](), 0
-    for start, end in sorted(spans):
-        parts += text[at:start], re.sub(r"[^\n]", " ", text[max(at, start) : end])
-        at = max(at, end)
-    return "".join([*parts, text[at:]])
+    Raises:
+        InputError: for a matrix that cannot be read, or belongs to no name; for a name that is set
+            twice, and not to the same numbers, which a console shows.
+    """
+    plain = re.sub(r"\r(?!\n)", "\n", chunk.text)
+    plain = plain if are_answers else text_signs.OPTION.sub(text_signs.plain_option, plain)
+    if plain != chunk.text:
+        chunk = replace(chunk, text=plain, original=chunk.original or chunk.text)
+    has_prose = are_answers and not chunk.name.lower().endswith(YAML_SUFFIXES)
+    if not text_signs.may_be_text(chunk.text, has_prose):
+        return None
+    document = TextDocument(chunk, are_answers)
+    if not document.has_content:
+        return None
+    document.take_all()
+    return document
 
 
 def _hold_same_numbers(first: Raw, second: Raw) -> bool:
@@ -479,12 +360,3 @@ def _hold_same_numbers(first: Raw, second: Raw) -> bool:
         first, second = (to_array(text, (), infinite=True) for text in (first, second))
         return bool(first.tolist() == second.tolist())
     return False
-
-
-def _value(text: str) -> Raw:
-    """Return a list of words between quotes; else the text, with blanks in place of comments."""
-    text = NO_CONTENT.sub(lambda comment: " " * len(comment[0]), text).rstrip("; \t\r\n")
-    if (quoted := QUOTED.match(text)) and ":" not in text:
-        words = re.findall(rf"{quoted[1]}([^{quoted[1]}\n]*){quoted[1]}", text)
-        return words if quoted[0] != quoted[1] else " ".join(words)
-    return text

@@ -1,4 +1,4 @@
-"""The name of a matrix in the words before it: a line of a program, a formula, a sentence."""
+"""Names of matrices in a text: which words are names, and the name in the words before a matrix."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from collections.abc import Callable
 from itertools import takewhile
 from typing import TypeAlias
 
+from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.grid import undecorated
-from attncli.core.tape.cell_names import ROW_WORDS
-from attncli.core.text.strings import regex
+from attncli.core.problem.key_values import key_of
+from attncli.core.problem.keys import KEYS
+from attncli.core.problem.rows import row_name
+from attncli.core.tape import cell_names
+from attncli.core.tape.cell_names import ALIASES, LETTERS, ROW_WORDS
+from attncli.core.text.strings import plain_name, regex
 
 Known: TypeAlias = Callable[[str], bool]
 """Whether a word is the name of a matrix of a problem, or of a step."""
@@ -169,3 +174,41 @@ def _is_symbol(letter: str, words: list[str]) -> bool:
     """Return True for a letter beside a word that may be its symbol; weights V is a product."""
     is_input = letter.upper() in "QKVX" and not words[-1].casefold().startswith(letter.casefold())
     return letter.isalpha() and len(letter) < 3 and not is_input
+
+
+def is_key(word: str) -> bool:
+    """Return True if a word may be the name of a matrix of a problem, or of a row of one."""
+    word = plain_name(word).removesuffix("^T")  # of a vector
+    key = key_of(word.partition("[")[0]).partition(".")[0]
+    return (key in KEYS and is_array(key)) or row_name(word) != "" or word == "s"
+
+
+def is_array(key: str) -> bool:
+    return (key in KEYS and isinstance(KEYS[key].form, ArrayForm)) or key in ("mask", "bias")
+
+
+def is_step(word: str) -> bool:
+    """Return True if a word may be the name of a step, or of cells of one."""
+    if cell_names.PRODUCT.fullmatch(word):
+        return True
+    row = cell_names.ROW_IN_WORDS.fullmatch(word) or re.fullmatch(
+        r"(?P<step>[^\W\d_]{3,})_\w+", word
+    )
+    name = re.split(r"(?<!\s)\s*+\[|(?<!\s)\s++head\b", word)[0]
+    of_row = row["step"] if row else ""
+    names = [name, of_row if len(of_row) > 2 or of_row in LETTERS else ""]
+    return any(
+        cell_names.may_mean_step(one, ()) for one in names if one and one[0] not in "√0123456789"
+    )
+
+
+LIKE_INPUTS = {"positions", "embedded", "H"}
+"""Steps whose names people also give to inputs, such as positional encoding."""
+
+
+def may_be_result(word: str) -> bool:
+    """Return True for the name of a step that a program may print below its inputs."""
+    if len(word) < 3:
+        return word in LETTERS or row_name(word) != ""
+    steps = {*cell_names.meant(word, ALIASES)} - LIKE_INPUTS
+    return (is_step(word) and " " not in word) or bool(steps)

@@ -1,20 +1,22 @@
-"""Signs of a text of a program, a console or notes, which is no YAML; fences and quotations."""
+"""Signs of a text of a program, a console or notes, which is no YAML; its lines that set keys."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 
-from attncli.core.errors import error_at
+from attncli.core.errors import InputError, error_at
+from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.pasted import grid_of
-from attncli.core.problem.key_values import key_of
-from attncli.core.problem.keys import KEYS
+from attncli.core.problem.key_values import hint_for, key_of
+from attncli.core.problem.keys import KEYS, TEXT_KEYS
 from attncli.core.records import replace
 from attncli.core.tape.cell_names import ALIASES
 from attncli.core.text.strings import regex
 from attncli.reading.chunks import Chunk, blanked
-from attncli.reading.document import STUDENT_KEYS
+from attncli.reading.document import STUDENT_KEYS, Raw
 from attncli.reading.text_names import NAME
 from attncli.reading.text_tables import LABELLED_ROW, PROMPT, ROW
 
@@ -96,3 +98,76 @@ def unwrapped(chunk: Chunk) -> Chunk | None:
             message = f"{line['key']} is written outside of the ``` marks"
             raise error_at(chunk.place_at(line.start()), message, "write it between them")
     return replace(chunk, text=blanked(text[:end], fences[0].end()))
+
+
+NO_CONTENT = regex(r"(?:^|(?<=[\s;]))(?:#(?!\S)|//|%[ \t]*(?=[^\W\d]))[^\n|]*", re.MULTILINE)
+"""Comments between the rows of a matrix."""
+
+
+BESIDE = regex(
+    r"(?:\A|(?<![,;.$\s])[,;.$])[ \t$]*+(?:and[ \t]+)?(?P<key>[^\W\d][\w.]*)[ \t]*"
+    r"(?P<sign>[=:])[ \t]*(?P<value>[^\s,;$](?:[^,;$\n]*[^\s,;$.])?)(?=[ \t.]*(?:[,;$]|\Z))"
+)
+"""An option behind a matrix, on the same line."""
+
+
+QUOTED = regex(r"(?:c?[\[({]\s*)?([\"'])")
+"""The beginning of a word between quotes, or of a list of such words."""
+
+
+OPTION = regex(
+    r"^[ \t]*(?:[-*•][ \t]+)?(?P<bold>\*\*|__)?(?P<key>[A-Za-z]\w{3,})(?:\*\*|__)?[ \t]*"
+    r"(?P<sign>[:=])(?:\*\*|__)?[ \t]+(?P<value>[^\s=]+)[ \t\r]*$",
+    re.MULTILINE,
+)
+"""A line that sets an option to one word, perhaps in bold, or with a capital letter."""
+
+
+NOT_OPTIONS = (*TEXT_KEYS, "answers", "marking", "names")
+
+
+def plain_option(line: re.Match[str]) -> str:
+    """Return a line that sets an option without its signs, in a text of the same length."""
+    key, value = line["key"].casefold(), line["value"]
+    name = key_of(key)
+    if line["key"] == key and not line["bold"]:
+        return line[0]
+    if name not in KEYS or name in NOT_OPTIONS or isinstance(KEYS[name].form, ArrayForm):
+        is_option = hint_for(key).startswith("write")
+    else:
+        plain = value.casefold().rstrip(".")
+        value = plain if _is_readable(name, plain) else value
+        is_option = _is_readable(name, value)
+    setting = f"{key.rjust(line.end('key') - line.start())} = {value}"
+    return setting.ljust(len(line[0])) if is_option else line[0]
+
+
+def _is_readable(key: str, value: str) -> bool:
+    with suppress(InputError):
+        return KEYS[key].form.read(value, (key,)) is not None
+    return False
+
+
+def each_setting(line: re.Match[str]) -> list[tuple[re.Match[str], int]]:
+    """Return what a line sets, each with the offset of its text: heads = 1, scale = 2."""
+    several = [*BESIDE.finditer(line[0])] if line["sign"] else []
+    is_all = not re.search(r"\w", without(line[0], (one.span() for one in several)))
+    return [(one, line.start()) for one in several] if len(several) > 1 and is_all else [(line, 0)]
+
+
+def without(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return a text with blanks in place of some parts."""
+    parts, at = list[str](), 0
+    for start, end in sorted(spans):
+        parts += text[at:start], re.sub(r"[^\n]", " ", text[max(at, start) : end])
+        at = max(at, end)
+    return "".join([*parts, text[at:]])
+
+
+def value_in(text: str) -> Raw:
+    """Return a list of words between quotes; else the text, with blanks in place of comments."""
+    text = NO_CONTENT.sub(lambda comment: " " * len(comment[0]), text).rstrip("; \t\r\n")
+    if (quoted := QUOTED.match(text)) and ":" not in text:
+        words = re.findall(rf"{quoted[1]}([^{quoted[1]}\n]*){quoted[1]}", text)
+        return words if quoted[0] != quoted[1] else " ".join(words)
+    return text

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from attncli.core.numbers.pasted import MAKER
+from attncli.core.numbers.notations import MAKER
 from attncli.core.numbers.written import CELL
 from attncli.core.records import Record, replace
 from attncli.core.text.strings import regex, visible

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 
-from attncli.core.numbers.pasted import MAKER
+from attncli.core.numbers.notations import MAKER
 from attncli.core.records import Record, replace
 from attncli.core.text.strings import regex, visible
-from attncli.reading.text_names import IS_SET, NAME, Known, name_in, names_in
-from attncli.reading.text_tables import MAX_BETWEEN, NEAR_ROW, Table, line_at, tables_in
+from attncli.reading.text_names import IS_SET, NAME, Known, is_step, name_in, names_in
+from attncli.reading.text_tables import MAX_BETWEEN, NEAR_ROW, Table, cleaned, line_at, tables_in
 
 OPENERS = regex(r"(?<![\s$&({\[<\w.])(?:\\left\s*[\[({|.\\]*|[\w.]++\(|[\s$&({\[<])++\Z")
 """The start of what encloses a matrix, at the end of the text before it."""
@@ -193,3 +193,8 @@ def _fault(text: str, before: str, table: Table, name: str) -> str:
         ):
             return ""  # a vector is a row, whichever way it is written
     return f"{visible(code['code'].strip())} {way}" if code else ""
+
+
+def names_steps(text: str) -> bool:
+    """Return True if a text holds a matrix under the name of a step."""
+    return any(is_step(one.name) for one in blocks_in(cleaned(text), is_step))

@@ -236,7 +236,7 @@ def _of_yaml(
             return
         if (found := text_document(chunk, are_answers)) is not None:
             if found.unread:
-                document.note_unread(chunk.name, found.unread, found.options)
+                document.note_unread(chunk.name, [*found.unread], found.options)
             yield from _of_text(found, folder)
             return
     if error is not None:

@@ -18,8 +18,8 @@ from attncli.core.arithmetic.floats import all_finite
 from attncli.core.calculation.compute import compute, numbers_of_steps
 from attncli.core.calculation.trace import Trace
 from attncli.core.errors import InputError
-from attncli.core.problem.alike import may_differ
 from attncli.core.problem.problem import Problem
+from attncli.core.problem.rules import may_differ
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.evaluation import transform
 from attncli.core.tape.step import Expression, Step

@@ -25,7 +25,7 @@ from attncli.core.drawing.numbers import GRAVE, Flaws, draw, in_lists, with_new_
 from attncli.core.errors import Fault, InputError, collected, fail, refuse
 from attncli.core.numbers.forms import choice
 from attncli.core.numbers.written import to_count
-from attncli.core.problem.keys import KEYS, KINDS, OPTIONS, cutting
+from attncli.core.problem.keys import KEYS, KINDS, OPTIONS
 from attncli.core.problem.problem import Problem
 from attncli.core.problem.shapes import Sizes, is_transposed, shapes_of
 
@@ -209,7 +209,7 @@ def _sizes(
     if narrow < 1:
         raise fail(f"d_k is {leader('d_k')}, of which each is 1 or more", name, hint="make it 4")
 
-    sizes = Sizes(values["heads"], values["kv_heads"], False, cut_by=cutting(values))
+    sizes = Sizes(values)
     sizes.bind("heads", values["heads"], "", "")
     letters = re.findall(r"[A-Za-z]\w*", " ".join(map(" ".join, shapes.values())))
     _refuse_unused(asked, {*map(leader, ["n", "m", *letters])}, leader, values["kind"])

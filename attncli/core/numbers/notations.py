@@ -1,13 +1,17 @@
-"""Matrices in LaTeX, and as calls of R and NumPy make them; every number keeps its offset."""
+"""Matrices in LaTeX, in brackets, and as calls of R and NumPy make them.
+
+They are rewritten for the parser; every number keeps its offset.
+"""
 
 from __future__ import annotations
 
 import re
 from functools import partial
 
-from attncli.core.numbers.grid import Words, cells_in, pieces_of, trimmed
+from attncli.core.numbers.grid import Words, ambiguous, cells_in, decimal_comma, pieces_of, trimmed
 from attncli.core.numbers.parser import MAX_DEPTH, NumberError
-from attncli.core.text.strings import regex
+from attncli.core.numbers.written import SEVERAL
+from attncli.core.text.strings import regex, visible
 
 PLAIN_DECIMAL = r"\d++(?:\.\d*+)?|\.\d++"
 BEGIN = r"\\begin\s*\{\s*[a-zA-Z]*(?:matrix|array|tabular)"
@@ -100,7 +104,7 @@ def without_tex(text: str) -> str:
         before = text
         braces = r"\s*\{([^{}]*)\}\s*\{([^{}]*)\}"
         text = re.sub(rf"{BEFORE}\\[dtc]?frac{braces}{POWER}", _fraction, text)
-        text = re.sub(r"\\sqrt\s*\{([^{}]*)\}", _root, text)
+        text = re.sub(r"\\sqrt\s*\{([^{}]*)\}", lambda m: f"√({m[1]})".ljust(len(m[0])), text)
         text = re.sub(r"([\^_])\{([^{}\\]*)\}", r"\1(\2)", text)
         if text == before:
             break
@@ -126,10 +130,6 @@ def _fraction(match: re.Match[str]) -> str:
     are_plain = all(re.fullmatch(PLAIN_DECIMAL, part) for part in (above, below))
     plain = f"{above}/{below}" if are_plain and not is_operand else f"(({above})/({below}))"
     return before + plain.ljust(len(match[0]) - len(before))
-
-
-def _root(match: re.Match[str]) -> str:
-    return f"√({match[1]})".ljust(len(match[0]))
 
 
 FACTORS = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)"
@@ -199,3 +199,153 @@ def _filled(call: re.Match[str]) -> list[Words]:
         [(at, number if is_there(row, column) else "0") for column in range(width)]
         for row in range(height)
     ]
+
+
+KEYBOARD_SIGNS = str.maketrans("⎡⎢⎣⎛⎜⎝⎤⎥⎦⎞⎟⎠│┃║─━═┌┬┐├┼┤└┴┘", "[[[[[[]]]]]]|||---+++++++++")
+"""ASCII characters for the pieces of tall brackets, and for the lines of boxes."""
+
+
+LONG_BRACKETS = "⎡⎢⎣⎛⎜⎝"
+
+
+MAKER = r"(?:\w+\.)*+(?i:(?:as_?|nd)?array|\w*tensor|mat(?:rix)?|constant|parameter)\("
+"""The start of a call that makes a matrix of its numbers as they are."""
+
+
+PRINTED = (
+    r"\s*+(?:Parameter containing:\s*+)?"
+    rf"(?:{MAKER}\s*+)*+"
+    r"(\[.*\])(?:\s*+,\s*+\w++=(?:[\w.':<>]++|\([\d, ]*+\))|[\s,]*+\))*+[\s;,.>]*+"
+)
+"""A matrix in brackets, as it is or as a program prints it; no call that changes its numbers."""
+
+
+WHOLE_TYPE = r"(?i)(?:u?int|long|short|bool|byte)(?:tensor\(|\d*\b)"
+"""A type of whole numbers, to which a program cuts others, in such a call."""
+
+
+NOT_WHOLE = r"(?<![^\s,\[\]])(?=[^\s,\[\]]*(?:\.\d*[1-9]|[eE]-|/))[^\s,\[\]]++"
+
+
+CODE = (
+    (
+        r"(?:\.m?T|\.t\(\)|\.transpose\([^()]*\)|(?<=[\])])['’ᵀ])\Z",
+        "{} makes columns of rows; write the matrix with its rows and columns exchanged",
+    ),
+    (
+        r"\A\s*+(?:(?:np|numpy|torch|jnp)\.)?(?:eye|identity|zeros|ones)(?=\([\s(,\d]*\d{4})",
+        "{} is read with sizes of at most 999; name a file that holds the numbers",
+    ),
+    (
+        r"\A\s*+(?!(?:sqrt|exp|abs)\()[A-Za-z_][\w.]*(?=(?:\((?s:.*)\)|\[(?s:.*)\])\Z)",
+        "{} is a function, which is not called here; paste the numbers that it returns",
+    ),
+)
+"""Code beside or in the place of a matrix, each pattern with what to write instead."""
+
+
+IN_ROUND_BRACKETS = rf"\s*+\(?\s*+(?:\(\s*+{SEVERAL}\s*+\)[\s,;]*+)++\)?\s*+"
+"""Rows in round brackets."""
+
+
+MAX_LISTS = 8
+"""Maximum number of lists inside each other; those of a matrix of too many axes are counted."""
+
+
+SEVERAL_MATRICES = "the text holds several matrices; write each under its own key"
+
+
+TYPST = regex(r"\s*mat\(([^()\[\]]*;[^()\[\]]*)\)[\s;,.$]*")
+"""A matrix of Typst: mat(1, 2; 3, 4)."""
+
+
+def without_brackets(text: str) -> tuple[str | list[Words], tuple[int, ...]]:
+    """Return rows in brackets, such as [1 0; 0 1], as lines; lists with commas as their cells.
+
+    The second result is `LabelledGrid.lead`.
+    """
+    if re.fullmatch(IN_ROUND_BRACKETS, text):
+        text = text.translate(str.maketrans("()", "[]"))
+    if "{" in text and text.lstrip().startswith("{{"):  # of Mathematica
+        text = text.translate(str.maketrans("{}", "[]"))
+    is_drawn = not text.isascii() and any(sign in text for sign in LONG_BRACKETS)
+    text = text if text.isascii() else text.translate(KEYBOARD_SIGNS)
+    if is_drawn:
+        if any(line.count("[") > 1 for line in text.splitlines()):
+            raise NumberError(SEVERAL_MATRICES)
+        # A label before a bracket over several lines is like one before a colon.
+        text = re.sub(r"(?m)^([ \t]*[^\s\[\]][^\[\]\n]*?)\s\[", r"\1: ", text)
+        return text.replace("[", " ").replace("]", " "), ()
+    if typst := TYPST.fullmatch(text):
+        return " " * typst.start(1) + typst[1], ()
+    whole = re.fullmatch(PRINTED, text, re.DOTALL) if "[" in text else None
+    if whole is None or whole[1].count("[") != whole[1].count("]"):
+        _refuse_code(text.rstrip("; \t\r\n"))
+        return text, ()
+    inner = whole[1]
+    _refuse_cut(whole)
+    _refuse_commas(inner, whole.start(1))
+    between = re.sub(r"\[[^\[\]]*\]", "", inner)
+    if not re.fullmatch(r"[\[\s,;\]]*", between):
+        return text, ()
+    lead = _lead(inner)
+    lists = [(one.start(1), one[1]) for one in re.finditer(r"\[([^\[\]]*)\]", inner)]
+    is_one_row = len(lists) == 1
+    are_lists = "," in between or (is_one_row and ", " in inner and not set("\r\n;") & {*inner})
+    if are_lists and all("," in row for _, row in lists):
+        at = whole.start(1)
+        return [cells_in((at + start, row.rstrip(", \t\r\n")), ",") for start, row in lists], lead
+    inner = inner.replace(";", "\n") if is_one_row else re.sub(r"[\r\n;]", " ", inner)
+    is_dense = is_one_row and not re.search(r"[\s;]", inner.strip("[] \t\r\n"))
+    if is_dense or "," in between:  # in lists a comma separates numbers, as YAML reads it too
+        inner = inner.replace(",", " ")
+    return " " * whole.start(1) + inner.replace("[", " ").replace("]", "\n"), lead
+
+
+def _lead(lists: str) -> tuple[int, ...]:
+    """Return how many lists each list outside of the matrices holds; () for one matrix.
+
+    >>> _lead("[[[1], [2]], [[3], [4]], [[5], [6]]]"), _lead("[[1, 2], [3, 4]]")
+    ((3,), ())
+    """
+    counts, sizes = [0], list[set[int]]()  # of lists in each open list; by depth
+    for bracket in re.findall(r"[\[\]]", lists):
+        if bracket == "[":
+            counts[-1] += 1
+            counts.append(0)
+            sizes += [set()] * (len(sizes) < len(counts) - 1)
+            continue
+        count = counts.pop()
+        if not counts:
+            raise NumberError("a ] has no [ before it")
+        sizes[len(counts) - 1] = sizes[len(counts) - 1] | {count}
+    if len(sizes) > MAX_LISTS:
+        raise NumberError(f"more than {MAX_LISTS} lists are inside each other")
+    if len(sizes) < 3:
+        return ()
+    if any(len(size) > 1 for size in sizes):
+        raise NumberError("the lists inside each other are not equally long")
+    return tuple(size.pop() for size in sizes[:-2])
+
+
+def _refuse_commas(lists: str, at: int) -> None:
+    if pair := decimal_comma(lists):
+        raise ambiguous(pair[1], ("decimal", "separated"), at + pair[0])
+    if empty := re.search(r"[\[,]\s*(,)", lists):
+        raise NumberError("a cell is empty", at=at + empty.start(1))
+
+
+def _refuse_cut(printed: re.Match[str]) -> None:
+    around = printed.string[: printed.start(1)] + printed.string[printed.end(1) :]
+    whole = re.search(WHOLE_TYPE, around)
+    if whole and (number := re.search(NOT_WHOLE, printed[1])):
+        message = f"{visible(number[0])} is cut to a whole number by {whole[0].rstrip('(')}"
+        at = printed.start(1) + number.start()
+        raise NumberError(f"{message}; leave the type out", at=at)
+
+
+def _refuse_code(text: str) -> None:
+    for pattern, sentence in CODE:
+        if code := re.search(pattern, text):
+            word = code[0].lstrip()
+            raise NumberError(sentence.format(visible(word[:40])), at=code.end() - len(word))

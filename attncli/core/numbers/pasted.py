@@ -13,10 +13,8 @@ from attncli.core.numbers.grid import (
     LabelledGrid,
     Labels,
     Words,
-    ambiguous,
     are_labels,
     cells_in,
-    decimal_comma,
     edges,
     is_word,
     pieces_of,
@@ -25,45 +23,13 @@ from attncli.core.numbers.grid import (
     whole_number,
     words_of,
 )
-from attncli.core.numbers.notations import matrix_rows, rows_of_call, without_tex
+from attncli.core.numbers.notations import matrix_rows, rows_of_call, without_brackets, without_tex
 from attncli.core.numbers.parser import NumberError
-from attncli.core.numbers.written import SEVERAL
 from attncli.core.records import replace
 from attncli.core.text.strings import regex, visible
 
-KEYBOARD_SIGNS = str.maketrans("⎡⎢⎣⎛⎜⎝⎤⎥⎦⎞⎟⎠│┃║─━═┌┬┐├┼┤└┴┘", "[[[[[[]]]]]]|||---+++++++++")
-"""ASCII characters for the pieces of tall brackets, and for the lines of boxes."""
-LONG_BRACKETS = "⎡⎢⎣⎛⎜⎝"
-MAKER = r"(?:\w+\.)*+(?i:(?:as_?|nd)?array|\w*tensor|mat(?:rix)?|constant|parameter)\("
-"""The start of a call that makes a matrix of its numbers as they are."""
-PRINTED = (
-    r"\s*+(?:Parameter containing:\s*+)?"
-    rf"(?:{MAKER}\s*+)*+"
-    r"(\[.*\])(?:\s*+,\s*+\w++=(?:[\w.':<>]++|\([\d, ]*+\))|[\s,]*+\))*+[\s;,.>]*+"
-)
-"""A matrix in brackets, as it is or as a program prints it; no call that changes its numbers."""
-WHOLE_TYPE = r"(?i)(?:u?int|long|short|bool|byte)(?:tensor\(|\d*\b)"
-"""A type of whole numbers, to which a program cuts others, in such a call."""
-NOT_WHOLE = r"(?<![^\s,\[\]])(?=[^\s,\[\]]*(?:\.\d*[1-9]|[eE]-|/))[^\s,\[\]]++"
 FACTOR = regex(r"\s*1\.0+(e[-+]\d{2,3})[ \t]*\*[ \t\r]*(?=\n)")
 """The line `1.0e+03 *`, which MATLAB prints above the numbers of which it is a factor."""
-CODE = (
-    (
-        r"(?:\.m?T|\.t\(\)|\.transpose\([^()]*\)|(?<=[\])])['’ᵀ])\Z",
-        "{} makes columns of rows; write the matrix with its rows and columns exchanged",
-    ),
-    (
-        r"\A\s*+(?:(?:np|numpy|torch|jnp)\.)?(?:eye|identity|zeros|ones)(?=\([\s(,\d]*\d{4})",
-        "{} is read with sizes of at most 999; name a file that holds the numbers",
-    ),
-    (
-        r"\A\s*+(?!(?:sqrt|exp|abs)\()[A-Za-z_][\w.]*(?=(?:\((?s:.*)\)|\[(?s:.*)\])\Z)",
-        "{} is a function, which is not called here; paste the numbers that it returns",
-    ),
-)
-"""Code beside or in the place of a matrix, each pattern with what to write instead."""
-IN_ROUND_BRACKETS = rf"\s*+\(?\s*+(?:\(\s*+{SEVERAL}\s*+\)[\s,;]*+)++\)?\s*+"
-"""Rows in round brackets."""
 ROW_CONTINUED = regex(r";[ \t]*\.\.\.[ \t]*$", re.MULTILINE)
 """The end of a row of MATLAB with another below it; dots elsewhere are numbers left out."""
 LABELLED_LIST = regex(
@@ -74,12 +40,7 @@ LIST_IN_CELL = regex(r"(?<=[| ])\[([^\[\]|]*)\](?=[ \t]*\|)")
 """A row of numbers in one cell of a table: | I | [1, 0] |."""
 ROW_NUMBER = regex(r"[ \t]*(?:\(?(\d{1,3})\)|(\d{1,3})\.)[ \t]+(?=\S)")
 """The number of a row: (1) or 1), or as its second group 1., as NumPy prints a float, too."""
-MAX_LISTS = 8
-"""Maximum number of lists inside each other; those of a matrix of too many axes are counted."""
 ELLIPSIS = r"\.\.\.|[…⋯⋮⋱]|\\[cvdl]?dots"
-SEVERAL_MATRICES = "the text holds several matrices; write each under its own key"
-TYPST = regex(r"\s*mat\(([^()\[\]]*;[^()\[\]]*)\)[\s;,.$]*")
-"""A matrix of Typst: mat(1, 2; 3, 4)."""
 RULE = r"(?=.*(?:---|:-|-:|\+-|(?:\||^)-+(?:\||$)))[\s|+:-]+"
 """The line below the headings of a table; `| - | - |` is a row of cells."""
 BARE_LABEL = r"[^\W\d]\w*|[^\w()*/^√+.,-][^\d()*/^√]*"
@@ -113,7 +74,7 @@ def _grid(text: str) -> LabelledGrid:
         if "\\\\" in text or "&" in text or "\\begin" in text:
             return _of_cells(matrix_rows(text))
         text = without_tex(text)
-    rows, lead = _without_brackets(text)
+    rows, lead = without_brackets(text)
     if isinstance(rows, list):
         return LabelledGrid(rows, lead=lead)
     text = rows
@@ -159,98 +120,6 @@ def _without_r_signs(text: str) -> str:
     if re.match(r"\s*\[1\][ \t]+[-\d.]", text):  # a vector: its lines are one row
         signs = r"^[ \t]*\[\d+\]|\n"
     return re.sub(f"(?m){signs}", lambda sign: " " * len(sign[0]), text) if "[" in text else text
-
-
-def _without_brackets(text: str) -> tuple[str | list[Words], tuple[int, ...]]:
-    """Return rows in brackets, such as [1 0; 0 1], as lines; lists with commas as their cells.
-
-    The second result is `LabelledGrid.lead`.
-    """
-    if re.fullmatch(IN_ROUND_BRACKETS, text):
-        text = text.translate(str.maketrans("()", "[]"))
-    if "{" in text and text.lstrip().startswith("{{"):  # of Mathematica
-        text = text.translate(str.maketrans("{}", "[]"))
-    is_drawn = not text.isascii() and any(sign in text for sign in LONG_BRACKETS)
-    text = text if text.isascii() else text.translate(KEYBOARD_SIGNS)
-    if is_drawn:
-        if any(line.count("[") > 1 for line in text.splitlines()):
-            raise NumberError(SEVERAL_MATRICES)
-        # A label before a bracket over several lines is like one before a colon.
-        text = re.sub(r"(?m)^([ \t]*[^\s\[\]][^\[\]\n]*?)\s\[", r"\1: ", text)
-        return text.replace("[", " ").replace("]", " "), ()
-    if typst := TYPST.fullmatch(text):
-        return " " * typst.start(1) + typst[1], ()
-    whole = re.fullmatch(PRINTED, text, re.DOTALL) if "[" in text else None
-    if whole is None or whole[1].count("[") != whole[1].count("]"):
-        _refuse_code(text.rstrip("; \t\r\n"))
-        return text, ()
-    inner = whole[1]
-    _refuse_cut(whole)
-    _refuse_commas(inner, whole.start(1))
-    between = re.sub(r"\[[^\[\]]*\]", "", inner)
-    if not re.fullmatch(r"[\[\s,;\]]*", between):
-        return text, ()
-    lead = _lead(inner)
-    lists = [(one.start(1), one[1]) for one in re.finditer(r"\[([^\[\]]*)\]", inner)]
-    is_one_row = len(lists) == 1
-    are_lists = "," in between or (is_one_row and ", " in inner and not set("\r\n;") & {*inner})
-    if are_lists and all("," in row for _, row in lists):
-        at = whole.start(1)
-        return [cells_in((at + start, row.rstrip(", \t\r\n")), ",") for start, row in lists], lead
-    inner = inner.replace(";", "\n") if is_one_row else re.sub(r"[\r\n;]", " ", inner)
-    is_dense = is_one_row and not re.search(r"[\s;]", inner.strip("[] \t\r\n"))
-    if is_dense or "," in between:  # in lists a comma separates numbers, as YAML reads it too
-        inner = inner.replace(",", " ")
-    return " " * whole.start(1) + inner.replace("[", " ").replace("]", "\n"), lead
-
-
-def _lead(lists: str) -> tuple[int, ...]:
-    """Return how many lists each list outside of the matrices holds; () for one matrix.
-
-    >>> _lead("[[[1], [2]], [[3], [4]], [[5], [6]]]"), _lead("[[1, 2], [3, 4]]")
-    ((3,), ())
-    """
-    counts, sizes = [0], list[set[int]]()  # of lists in each open list; by depth
-    for bracket in re.findall(r"[\[\]]", lists):
-        if bracket == "[":
-            counts[-1] += 1
-            counts.append(0)
-            sizes += [set()] * (len(sizes) < len(counts) - 1)
-            continue
-        count = counts.pop()
-        if not counts:
-            raise NumberError("a ] has no [ before it")
-        sizes[len(counts) - 1] = sizes[len(counts) - 1] | {count}
-    if len(sizes) > MAX_LISTS:
-        raise NumberError(f"more than {MAX_LISTS} lists are inside each other")
-    if len(sizes) < 3:
-        return ()
-    if any(len(size) > 1 for size in sizes):
-        raise NumberError("the lists inside each other are not equally long")
-    return tuple(size.pop() for size in sizes[:-2])
-
-
-def _refuse_commas(lists: str, at: int) -> None:
-    if pair := decimal_comma(lists):
-        raise ambiguous(pair[1], ("decimal", "separated"), at + pair[0])
-    if empty := re.search(r"[\[,]\s*(,)", lists):
-        raise NumberError("a cell is empty", at=at + empty.start(1))
-
-
-def _refuse_cut(printed: re.Match[str]) -> None:
-    around = printed.string[: printed.start(1)] + printed.string[printed.end(1) :]
-    whole = re.search(WHOLE_TYPE, around)
-    if whole and (number := re.search(NOT_WHOLE, printed[1])):
-        message = f"{visible(number[0])} is cut to a whole number by {whole[0].rstrip('(')}"
-        at = printed.start(1) + number.start()
-        raise NumberError(f"{message}; leave the type out", at=at)
-
-
-def _refuse_code(text: str) -> None:
-    for pattern, sentence in CODE:
-        if code := re.search(pattern, text):
-            word = code[0].lstrip()
-            raise NumberError(sentence.format(visible(word[:40])), at=code.end() - len(word))
 
 
 def _rows_at_semicolons(lines: Words) -> Words:

@@ -25,16 +25,8 @@ from attncli.core.problem.keys import BESIDE_KINDS, KEYS, KINDS, WITH_PARTS
 from attncli.core.problem.rows import PATTERNS, row_name
 from attncli.core.problem.shapes import heads_of
 from attncli.core.records import EMPTY
-from attncli.core.text.strings import (
-    MAX_NEAR_WORDS,
-    OF_LAYER,
-    called_by,
-    did_you_mean,
-    near_words,
-    plain_name,
-    regex,
-    visible,
-)
+from attncli.core.text import strings
+from attncli.core.text.strings import near_words, plain_name, regex, visible
 
 LONG = {"q": ("query",), "k": ("key",), "v": ("value",), "o": ("out", "output")}
 """Words for the letters of weights, as in W_query."""
@@ -108,13 +100,13 @@ def key_of(word: str) -> str:
     if word in KEYS or len(word) > MAX_KEY_LENGTH:
         return word
     word = plain_name(word)
-    if layer := OF_LAYER.match(word):
+    if layer := strings.OF_LAYER.match(word):
         return layer[0] + key_of(word[layer.end() :])
     if derivative := DERIVATIVE.match(word):
         weight = _weight(word[derivative.end() :])
         return f"{derivative[1] or 'd'}_{_part(weight)}"
-    aliases = _by_alias(len(KEYS))
     folded = word if len(word) < 3 else word.casefold()  # Query, but x is no X
+    aliases = _by_alias(len(KEYS))
     return aliases.get(word) or aliases.get(folded) or _weight(word)
 
 
@@ -133,7 +125,7 @@ def _weight(word: str) -> str:
 def keys_of(words: str | Iterable[str] | None, names: Mapping[str, str] = EMPTY) -> tuple[str, ...]:
     """Return the keys, or the steps by a course's names, that words mean; a text is one word."""
     listed = [words] if isinstance(words, str) else words or ()
-    return tuple(called_by(word, names) or with_key(word) for word in listed)
+    return tuple(strings.called_by(word, names) or with_key(word) for word in listed)
 
 
 def names_of(key: str) -> tuple[str, ...]:
@@ -228,13 +220,13 @@ def hint_for(word: str, shape: Sequence[int] = (), fitting: Sequence[str] = ()) 
     hints = [hint for hint in hints if not shape or hint != SIZES_FOLLOW]  # a matrix is no size
     hints += [hint for name, hint in HINTS.items() if name in ends]
     if hints or not shape:
-        return hints[0] if hints else did_you_mean(word, KEYS, "attn schema")
+        return hints[0] if hints else strings.did_you_mean(word, KEYS, "attn schema")
     from attncli.core.tape.cell_names import ALIASES, meant  # for unknown matrices alone
 
     if steps := meant(word, ALIASES):
         return f"leave the step {steps[0]} out, or write it under answers to have it checked"
     by_letter = sorted(fitting, key=lambda key: key[0].lower() != plain[:1])
-    near = near_words(word, fitting) or by_letter[:MAX_NEAR_WORDS]
+    near = near_words(word, fitting) or by_letter[: strings.MAX_NEAR_WORDS]
     return f"its shape is {shape_words(shape)}: is it {' or '.join(near) or 'left over'}?"
 
 

@@ -84,22 +84,17 @@ def layers_of(problem: Problem, raw: Mapping[str, Any], copy: bool) -> tuple[Pro
         of_layer = known_parts(with_keys(written), path, layer_forms())
         keys = KeysOfLayer(path, frozenset(of_layer))
         with changed(keys.of_layer):
-            _refuse_added_positions(of_layer)
+            positions = of_layer.get("positions")
+            for name in KEYS["positions"].form.read(positions, ("positions",)) if positions else ():
+                if name in POSITIONS and POSITIONS[name].place == "input":
+                    message = f"{name} is added once, before the first layer"
+                    raise fail(message, "positions", hint="write it at the top, beside layers")
             layer = problem.of_values(shared | of_layer, copy=copy)
         given = tuple(key for key in layer.given if key != "X")
         attributes = {"layer_keys": keys.names, "X": None, "x_floats": problem.floats}
         layer.__dict__.update(attributes, given=given)
         layers.append(layer)
     return tuple(layers)
-
-
-def _refuse_added_positions(of_layer: Mapping[str, Any]) -> None:
-    if "positions" not in of_layer:
-        return
-    for name in KEYS["positions"].form.read(of_layer["positions"], ("positions",)):
-        if name in POSITIONS and POSITIONS[name].place == "input":
-            hint = "write it at the top, beside layers"
-            raise fail(f"{name} is added once, before the first layer", "positions", hint=hint)
 
 
 def with_arrays(problem: Problem, arrays: Mapping[str, Array]) -> tuple[Problem, ...]:

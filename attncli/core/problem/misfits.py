@@ -7,6 +7,7 @@ is wrong, and what to say then. `Fault.needs` marks the faults that the schema c
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from attncli.core.attention.masks import MASKS
@@ -42,10 +43,11 @@ def misfits(keys: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]
     """Yield a fault for each key that has no use in this kind, excludes another, or is missing."""
     kind = KINDS[values["kind"]]
     yield from _of_no_use(kind, keys, values["kind"])
-    for tests in TESTS:
-        for is_wrong, key, message, hint in tests(kind, keys, values):
-            if is_wrong:
-                yield Fault(message, tuple(key.split(".")), hint, needs="values")
+    tests = [of(kind, keys, values) for of in (_tests_of_pairs, _tests_of_words, _tests_of_options)]
+    tests += [one.tests(kind, keys, values) for one in (kind, *BESIDE_KINDS)]
+    for is_wrong, key, message, hint in chain(*tests):
+        if is_wrong:
+            yield Fault(message, tuple(key.split(".")), hint, needs="values")
     yield from _misfits_of_parts(kind, keys, values)
     for key in (key for key in kind.needs if key not in keys):
         yield Fault(f"kind {values['kind']} needs {key}", ("kind",), KEYS[key].about)
@@ -130,15 +132,6 @@ def _tests_of_options(
     yield bool(right) and score in PRODUCTS, "scale", message, hint
 
 
-def _tests_declared(kind: Mechanism, keys: Collection[str], values: Mapping[str, Any]) -> KeyTests:
-    for one in (kind, *BESIDE_KINDS):
-        yield from one.tests(kind, keys, values)
-
-
-TESTS = (_tests_of_pairs, _tests_of_words, _tests_of_options, _tests_declared)
-"""Functions of a kind, the keys of a problem and their values, which yield tests."""
-
-
 def schema() -> Schema:
     """Return the JSON Schema (draft 2020-12) of one problem; a list alone is its X.
 
@@ -160,7 +153,7 @@ def schema() -> Schema:
         "allOf": [
             {"if": {"type": "array"}, "then": {"$ref": "#/properties/X", "contains": ROWS}},
             *_one_name(),
-            *_replaced(),
+            *({"if": _given(key), "then": _without(others)} for key, others in REPLACES.items()),
             *(_of_kind(name, kind) for name, kind in KINDS.items()),
         ],
         "$defs": DEFINITIONS,
@@ -199,12 +192,6 @@ def _one_name() -> Iterator[Schema]:
         if len(names := names_of(key)) > 1:
             others = ([other for other in names if other != name] for name in names)
             yield {"anyOf": [{"properties": dict.fromkeys(o, NOTHING)} for o in others]}
-
-
-def _replaced() -> Iterator[Schema]:
-    """Yield a schema for each key of `REPLACES`: a problem with it must not have the others."""
-    for direct, replaced in REPLACES.items():
-        yield {"if": _given(direct), "then": _without(replaced)}
 
 
 def _of_kind(name: str, kind: Mechanism) -> Schema:

@@ -5,25 +5,22 @@ Faults name a key; `load` adds the place of that key in the file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.masks import MASKS
-from attncli.core.attention.parameters import SCALE_NAMES, Rules, factor, settings_of
+from attncli.core.attention.parameters import Rules
 from attncli.core.errors import KeyPath, Locate, Place, fail, needing, nowhere, refuse
 from attncli.core.formulas.tree import Formula
-from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.matrices import as_block
 from attncli.core.problem import key_values, shapes
-from attncli.core.problem.alike import Forms, numbers_of
 from attncli.core.problem.keys import COMMON_OPTIONS, KINDS, OF_TOKENS, TEXT_KEYS, WITH_PARTS
 from attncli.core.problem.marking import Marking, read_marking
 from attncli.core.problem.misfits import misfits
 from attncli.core.problem.rows import with_rows
-from attncli.core.problem.values import mask_warnings
+from attncli.core.problem.rules import MAX_FORMS, form_of, mask_warnings, numbers_of, rules_of
 from attncli.core.records import replace
 from attncli.core.tape.step import LEADING
 from attncli.core.text.strings import OF_LAYER
@@ -90,11 +87,11 @@ class Problem(ProblemFields):
         raw: Mapping[str, object],
         source: Locate = nowhere,
         copy: bool = False,
-        forms: Forms[Problem] | None = None,
+        forms: dict[Hashable, Problem] | None = None,
     ) -> Problem:
         """Return the problem of raw values by key; with `copy`, it shares no array with them.
 
-        All but its numbers is from the first of its form in `forms`; other forms are added.
+        All but its numbers is from the first of its form in `forms`, to which others are added.
         """
         problem = cls.__new__(cls)
         problem._read(raw, copy, forms)
@@ -102,7 +99,7 @@ class Problem(ProblemFields):
         return problem
 
     def _read(
-        self, raw: Mapping[str, Any], copy: bool, forms: Forms[Problem] | None = None
+        self, raw: Mapping[str, Any], copy: bool, forms: dict[Hashable, Problem] | None = None
     ) -> None:
         """Read every key, and check that all fit together."""
         if "layers" in raw:
@@ -112,7 +109,8 @@ class Problem(ProblemFields):
         values = self.__dict__
         raw, by_key = key_values.read_keys(raw, copy)
         written = {key: value for key, value in raw.items() if key_values.is_small(value)}
-        if forms is not None and (like := forms.like(raw, by_key)) is not None:
+        form = None if forms is None else form_of(raw, by_key)
+        if forms and (like := forms.get(form)):
             values.update(like.__dict__ | numbers_of(by_key), written=written, like=like)
             return
         values.update(key_values.with_defaults(by_key))
@@ -126,11 +124,12 @@ class Problem(ProblemFields):
 
                 values["layers"] = layers_of(self, raw, copy)
                 sizes.bound |= self.layers[0].sizes.bound
-            values["rules"] = self._rules()
-        n, m, batch = (sizes.size(letter) for letter in ("n", "m", "batch"))
-        values["warnings"] = tuple(mask_warnings(self.rules.mask, raw.get("mask"), n, m, batch))
-        if forms is not None:
-            forms.add(self, raw, by_key)
+            values["rules"] = rules_of(self)
+        values["warnings"] = tuple(mask_warnings(self, raw.get("mask")))
+        if forms is not None and form is not None:
+            if len(forms) >= MAX_FORMS:
+                forms.clear()
+            forms[form] = self
 
     def _sizes(self, raw: Mapping[str, Any]) -> shapes.Sizes:
         """Return the sizes of all matrices; a flat list is a column where only a column fits."""
@@ -189,7 +188,7 @@ class Problem(ProblemFields):
             from attncli.core.problem.layers import with_arrays
 
             values["layers"] = with_arrays(changed, arrays)
-        values["rules"] = changed._rules()
+        values["rules"] = rules_of(changed)
         return changed
 
     def with_rules(self, change: Callable[[Rules, Callable[[str], str]], Rules]) -> Problem:
@@ -200,9 +199,8 @@ class Problem(ProblemFields):
 
         def of_layer(number: int, layer: Problem) -> Problem:
             def named(key: str) -> str:
-                return (
-                    f"layers.{number}.{key}" if key.partition(".")[0] in layer.layer_keys else key
-                )
+                is_own = key.partition(".")[0] in layer.layer_keys
+                return f"layers.{number}.{key}" if is_own else key
 
             return layer._with(rules=change(layer.rules, named))
 
@@ -347,67 +345,6 @@ class Problem(ProblemFields):
         if isinstance(self.bias, Formula) and "bias" in keys:
             options["bias"] = self.written["bias"]
         return options
-
-    def _rules(self) -> Rules:
-        positions = self._parts("positions")
-        if positions or self.ids:
-            from attncli.core.attention.positions import by_place, checked
-
-            positions = checked(positions, self)
-        if self.layers:  # each layer has rules
-            first: Rules = self.layers[0].rules
-            return replace(first, positions=positions)
-        score, mask = self._parts("score"), self._parts("mask")
-        lists = {"document": self.document} if self.document else {}
-        if "when" in mask:
-            mask["when"] = mask["when"].beside(lists)
-        for name, row in MASKS.items():
-            if name in mask and row.check is not None:
-                batch, n = (self.sizes.size(letter) or 1 for letter in ("batch", "n"))
-                row.check(mask[name], batch, n, self.keys)
-        placed = self._placed(mask)
-        sizes = {name: self.sizes[name] for name in SCALE_NAMES if name in self.sizes}
-        scale = factor(self.scale, **(sizes | ({"m": self.keys} if "m" in sizes else {})))
-        bias = self.array("bias") if isinstance(self.bias, np.ndarray) else None
-        n, m = self.sizes.size("n") or 1, self.keys
-        by_position = by_place(positions, self.heads, placed, n, m) if positions else []
-        if isinstance(self.bias, Formula):
-            from attncli.core.attention.expressions import check_lists
-            from attncli.core.attention.position_operations import PositionBias
-
-            check_lists(self.bias, lists, n, m)
-            names = {"n": n, "m": m, "heads": self.heads}
-            by_position.append(PositionBias(self.bias, names, lists))
-        return Rules(
-            score=score.pop("name"),
-            parameters=score,
-            scale=scale,
-            softcap=self.softcap,
-            bias=bias,
-            mask=mask and placed,
-            normalize=settings_of(self._parts("normalize")),
-            qk_norm=self._parts("qk_norm"),
-            positions=positions,
-            by_place=tuple(by_position),
-            tile=self.online.get("tile", 0),
-        )
-
-    def _placed(self, mask: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a mask in which queries come after a cache, unless the mask says where they are.
-
-        Masks, windows and biases by distance then count a query's position from the first key.
-        """
-        says = mask.keys() & {"align", "offset"}
-        return {"offset": self.sizes["p"], **mask} if self.past and not says else mask
-
-    def _parts(self, key: str) -> dict[str, Any]:
-        """Return the parts of a key such as `score`, with matrices as operations take them."""
-        parts = dict(self.__dict__[key])
-        for name, part in parts.items():
-            path = f"{key}.{name}"
-            if isinstance(part, np.ndarray) and isinstance(shapes.form_of(path), ArrayForm):
-                parts[name] = self.array(path)
-        return parts
 
     def _in_rows(self, key: str, array: Array) -> Array:
         flips = shapes.is_transposed(key, self.tokens_as, self.weights_as)

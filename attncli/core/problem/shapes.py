@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 from attncli.core.attention.scores import SCORES
-from attncli.core.declare import Mechanism, Option, Shapes
+from attncli.core.declare import Mechanism, Shapes
 from attncli.core.errors import Fault, refuse
 from attncli.core.numbers.forms import ArrayForm, Form
 from attncli.core.numbers.written import shape_words
@@ -85,20 +85,13 @@ class Bound(Record):
 class Sizes:
     """The letters bound so far, and what did not fit; messages count what the user counts."""
 
-    def __init__(
-        self,
-        heads: int,
-        kv_heads: int,
-        columns: bool,
-        weights_as: str = "in_out",
-        cut_by: Option | None = None,
-    ) -> None:
-        self.heads = heads
-        self.kv_heads = kv_heads
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.heads, self.kv_heads = values["heads"], values["kv_heads"]
+        cut_by = cutting(values)
         self.halves = cut_by.halves if cut_by else 1  # number of parts of each head's queries
         self.cut_by = cut_by.name if cut_by else ""
-        self.columns = columns
-        self.written_as = ("columns" if columns else "rows", weights_as)
+        self.columns = values["tokens_as"] == "columns"
+        self.written_as = (values["tokens_as"], values["weights_as"])
         self.bound = {"1": Bound(1, "", "", "there is one number")}
         self.faults: list[Fault] = []
 
@@ -123,7 +116,7 @@ class Sizes:
         """Bind the letters of a matrix (…, row, column) in row convention, or of a vector."""
         before = len(self.faults)
         if self._bind_leading(key, shape, letters):  # each matrix is of one head
-            letters = tuple(map(of_one_head, letters))
+            letters = tuple(x.removeprefix("kv_").removeprefix("heads*") for x in letters)
         inner = shape[len(shape) - len(letters) :]
         expected = [self.size(letter) for letter in letters]
         flips = is_transposed(key, *self.written_as)
@@ -181,7 +174,11 @@ class Sizes:
         counted = noun if size != 1 else noun.removesuffix("s")
         words = words or f"{key} has {size} {counted}"
         if "+" in letter:
-            self._compare_with_sum(letter, size, key, words)
+            if (needed := self.size(letter)) not in (None, size):
+                terms = letter.split(" + ")
+                which = " + ".join(f"{term} = {self[term]}" for term in terms)
+                message = f"{words}, but needs {needed} ({which})"
+                self.note(key, message, self.bound[terms[-1]].key)
             return
         counter, _, letter = letter.rpartition("*")
         count, has_halves = self._count(counter), self.halves > 1 and counter.endswith("halves")
@@ -206,25 +203,12 @@ class Sizes:
                 message += f" ({product} needs them equal)"
             self.note(key, message, known.key)
 
-    def _compare_with_sum(self, letters: str, size: int, key: str, words: str) -> None:
-        needed = self.size(letters)
-        if needed not in (None, size):
-            terms = letters.split(" + ")
-            which = " + ".join(f"{term} = {self[term]}" for term in terms)
-            message = f"{words}, but needs {needed} ({which})"
-            self.note(key, message, self.bound[terms[-1]].key)
-
     def note(
         self, key: str, message: str, other: str = "", hint: str = "", needs: str = "sizes"
     ) -> None:
         """Note a fault of a key, and of another that the message names."""
         related = tuple(filter(None, other.split(".")))
         self.faults.append(Fault(message, tuple(key.split(".")), hint, related, needs=needs))
-
-
-def of_one_head(letter: str) -> str:
-    """Return the letters of the size of one head: `halves*d_k` of `kv_heads*halves*d_k`."""
-    return letter.removeprefix("kv_").removeprefix("heads*")
 
 
 def counter_of(letters: tuple[str, ...]) -> str:
@@ -273,9 +257,8 @@ def sizes_of(values: Mapping[str, Any], shape_of: Mapping[str, tuple[int, ...]])
     `shape_of` has the shape of every matrix that there is, also of `score.W`, with tokens in rows.
     """
     kind = KINDS[values["kind"]]
-    heads, kv_heads = values["heads"], values["kv_heads"]
-    is_columns = values["tokens_as"] == "columns"
-    sizes = Sizes(heads, kv_heads, is_columns, values["weights_as"], cutting(values))
+    sizes = Sizes(values)
+    heads, kv_heads = sizes.heads, sizes.kv_heads
     sizes.bound["heads"] = Bound(size=heads, key="", noun="", words=f"heads is {heads}")
     if heads % kv_heads:
         message = f"kv_heads = {kv_heads} does not divide heads = {heads}"

@@ -274,25 +274,6 @@ MASK = _MaskForm(
 )
 
 
-def mask_warnings(
-    mask: Mapping[str, object], written: Any, n: int | None, m: int | None, batch: int | None
-) -> Iterator[str]:
-    """Yield a warning for each ambiguous part of a mask for n queries and m keys of a batch."""
-    for key in ("keep", "block") if batch == n and n != 1 else ():
-        if getattr(mask.get(key), "shape", ())[:3] == (1, 1, n):
-            said = f"the mask of {n} × {m} is read as queries × keys"
-            yield f"{said}; that of the padding of a batch has the axes ({batch}, 1, {m})"
-    if mask.get("causal") and n != m and not mask.keys() & {"align", "offset"}:
-        said = f"mask: causal lets query 1 of {n} see only key 1 of {m}"
-        way = "{causal: true, align: top-left}, or bottom-right if the queries are the last tokens"
-        yield f"{said}; write mask: {way}"
-    while isinstance(written, list | tuple) or getattr(written, "shape", None):
-        written = written[0]
-    if not isinstance(written, Mapping | None) and re.search(rf"\b{TRUTH_WORD}\b", str(written)):
-        said = "a query may attend where the mask is true, but some programs mean the reverse"
-        yield f"{said}; write mask: {{keep: …}} or mask: {{block: …}} to say which"
-
-
 ROUND_PARTS = {
     "decimals": forms.count(0, MAX_DIGITS_OF_FLOATS),
     "significant": forms.count(1, MAX_DIGITS_OF_FLOATS),

@@ -1,0 +1,139 @@
+"""The rules of a problem, and which problems share them: those that differ in numbers alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from attncli.core.attention.masks import MASKS
+from attncli.core.attention.parameters import SCALE_NAMES, Rules, factor, settings_of
+from attncli.core.formulas.tree import Formula
+from attncli.core.numbers.forms import ArrayForm
+from attncli.core.problem import shapes
+from attncli.core.problem.key_values import is_flat
+from attncli.core.problem.keys import TEXT_KEYS
+from attncli.core.problem.values import TRUTH_WORD
+from attncli.core.records import replace
+
+Problem: TypeAlias = Any
+"""A `Problem`, whose module imports this one."""
+
+MAX_FORMS = 128
+"""Maximum number of forms of problems that are remembered; then all are forgotten. Chosen."""
+
+
+def numbers_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values in which problems of one form may differ: arrays, and texts about them."""
+    others = (*TEXT_KEYS, "gradient")
+    return {k: x for k, x in values.items() if isinstance(x, np.ndarray) or k in others}
+
+
+def may_differ(key: str) -> bool:
+    """Return whether problems of one form may differ in a matrix; no rule depends on those."""
+    return key != "bias" and ("." not in key or key.startswith("gradient."))
+
+
+def form_of(raw: Mapping[str, Any], values: Mapping[str, Any]) -> Hashable:
+    """Return what all problems of a form have in common, by keys as written and by their values.
+
+    None is returned where that cannot be told: a flat list may become a column, and of an array
+    that a rule depends on, not every number is compared. Nor is it of layers, which hold arrays.
+    """
+    if values.get("layers"):
+        return None
+    form: list[Hashable] = []
+    for key, value in values.items():
+        if isinstance(value, np.ndarray) and may_differ(key):
+            form.append((key, value.shape, value.dtype))
+            is_unclear = value.ndim > 1 and value.shape[0] == 1 and is_flat(raw[key])
+        elif key == "gradient":
+            about = [(x.shape, x.dtype) if isinstance(x, np.ndarray) else x for x in value.values()]
+            form.append((key, *value, *about))
+            is_unclear = False
+        else:
+            form.append((key, text := "" if key in TEXT_KEYS and value else repr(raw[key])))
+            is_unclear = "array(" in text
+        if is_unclear:
+            return None
+    return tuple(form)
+
+
+def rules_of(problem: Problem) -> Rules:
+    """Return how scores come about in a problem, and become weights."""
+    positions = _parts(problem, "positions")
+    if positions or problem.ids:
+        from attncli.core.attention.positions import by_place, checked
+
+        positions = checked(positions, problem)
+    if problem.layers:  # each layer has rules
+        first: Rules = problem.layers[0].rules
+        return replace(first, positions=positions)
+    score, mask = _parts(problem, "score"), _parts(problem, "mask")
+    lists = {"document": problem.document} if problem.document else {}
+    if "when" in mask:
+        mask["when"] = mask["when"].beside(lists)
+    for name, row in MASKS.items():
+        if name in mask and row.check is not None:
+            batch, n = (problem.sizes.size(letter) or 1 for letter in ("batch", "n"))
+            row.check(mask[name], batch, n, problem.keys)
+    # Of queries after a cache, masks, windows and biases by distance count the position from the
+    # first key, unless the mask says where they are.
+    is_placed = not problem.past or mask.keys() & {"align", "offset"}
+    placed = mask if is_placed else {"offset": problem.sizes["p"], **mask}
+    sizes = {name: problem.sizes[name] for name in SCALE_NAMES if name in problem.sizes}
+    scale = factor(problem.scale, **(sizes | ({"m": problem.keys} if "m" in sizes else {})))
+    bias = problem.array("bias") if isinstance(problem.bias, np.ndarray) else None
+    n, m = problem.sizes.size("n") or 1, problem.keys
+    by_position = by_place(positions, problem.heads, placed, n, m) if positions else []
+    if isinstance(problem.bias, Formula):
+        from attncli.core.attention.expressions import check_lists
+        from attncli.core.attention.position_operations import PositionBias
+
+        check_lists(problem.bias, lists, n, m)
+        names = {"n": n, "m": m, "heads": problem.heads}
+        by_position.append(PositionBias(problem.bias, names, lists))
+    return Rules(
+        score=score.pop("name"),
+        parameters=score,
+        scale=scale,
+        softcap=problem.softcap,
+        bias=bias,
+        mask=mask and placed,
+        normalize=settings_of(_parts(problem, "normalize")),
+        qk_norm=_parts(problem, "qk_norm"),
+        positions=positions,
+        by_place=tuple(by_position),
+        tile=problem.online.get("tile", 0),
+    )
+
+
+def _parts(problem: Problem, key: str) -> dict[str, Any]:
+    """Return the parts of a key such as `score`, with matrices as operations take them."""
+    parts = dict(problem.__dict__[key])
+    for name, part in parts.items():
+        path = f"{key}.{name}"
+        if isinstance(part, np.ndarray) and isinstance(shapes.form_of(path), ArrayForm):
+            parts[name] = problem.array(path)
+    return parts
+
+
+def mask_warnings(problem: Problem, written: Any) -> Iterator[str]:
+    """Yield a warning for each ambiguous part of the mask, or of what was `written` for it."""
+    mask: Mapping[str, object] = problem.rules.mask
+    n, m, batch = (problem.sizes.size(letter) for letter in ("n", "m", "batch"))
+    for key in ("keep", "block") if batch == n and n != 1 else ():
+        if getattr(mask.get(key), "shape", ())[:3] == (1, 1, n):
+            said = f"the mask of {n} × {m} is read as queries × keys"
+            yield f"{said}; that of the padding of a batch has the axes ({batch}, 1, {m})"
+    if mask.get("causal") and n != m and not mask.keys() & {"align", "offset"}:
+        said = f"mask: causal lets query 1 of {n} see only key 1 of {m}"
+        way = "{causal: true, align: top-left}, or bottom-right if the queries are the last tokens"
+        yield f"{said}; write mask: {way}"
+    while isinstance(written, list | tuple) or getattr(written, "shape", None):
+        written = written[0]
+    if not isinstance(written, Mapping | None) and re.search(rf"\b{TRUTH_WORD}\b", str(written)):
+        said = "a query may attend where the mask is true, but some programs mean the reverse"
+        yield f"{said}; write mask: {{keep: …}} or mask: {{block: …}} to say which"
