@@ -8,33 +8,19 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from unittest import mock
 
-import attncli
 from attncli.cli.listings import EXIT_STATUSES, VARIABLES
 from attncli.cli.main import SUMMARIES, run
 from attncli.core.problem.keys import KEYS, KINDS
-from attncli.core.tape.cell_names import ALIASES
 from attncli.printing.formats import FORMATS, FormatKind, formats_of
 
 PAGE = Path(__file__).with_suffix(".md")
-SAMPLES = PAGE.parents[1] / "sample_inputs"
 
 START = """# Reference
 
-Every command with its flags, every key of a problem file, every step and every format. This page is
-written by `docs/reference.py` from the tables of the program.
+Every command with its flags, every key of a problem file and every format.
+[glossary.md](glossary.md) has the names of the steps. This page is written by `docs/reference.py`
+from the tables of the program.
 """
-
-STEPS_OF = {
-    "self": "softcap_bias",
-    "self with a mask": "mask_causal",
-    "self, several heads": "heads_cut",
-    "pooling": "pooling_relation",
-    "co_attention": "co_attention",
-    "recurrent": "recurrent",
-    "delta": "delta_gated",
-    "the backward pass": "gradient",
-}
-"""The samples whose steps are listed, by what they show."""
 
 WRITERS: dict[FormatKind, str] = {
     "traces": "compute",
@@ -47,7 +33,7 @@ WRITERS: dict[FormatKind, str] = {
 
 def text() -> str:
     """Return the whole page."""
-    parts = (commands, keys, scores, steps, formats, statuses)
+    parts = (commands, keys, scores, formats, statuses)
     return START + "".join(f"\n{line}\n" for part in parts for line in part())
 
 
@@ -85,26 +71,6 @@ def scores() -> Iterator[str]:
     """Yield the score functions, masks and normalisers."""
     yield "## Score functions, masks, normalisers"
     yield f"```text\n{printed('scores').rstrip()}\n```"
-
-
-def steps() -> Iterator[str]:
-    """Yield the steps of some samples with their formulas, in the order of calculation."""
-    yield "## Steps"
-    yield (
-        "The names of the steps are arguments of `--only` and `attn explain`, keys of answers,\n"
-        "and names in every format. A step that changes nothing is left out. The table lists the\n"
-        "steps of some samples, with `h_1` and the like as examples of those called by their time:"
-    )
-    rows: dict[str, tuple[str, ...]] = {}
-    for title, sample in STEPS_OF.items():
-        for step in attncli.compute(attncli.load(SAMPLES / f"{sample}.yaml")):
-            if not step.name.endswith(("_2", "_3")):  # the later times of a recurrent problem
-                rows.setdefault(step.name, (f"`{step.name}`", step.formula, title))
-    yield table(("step", "formula", "kind"), list(rows.values()))
-    yield "Case, blanks and underscores do not matter in these other names of steps:"
-    yield table(
-        ("step", "other names"), [(f"`{name}`", ", ".join(ALIASES[name])) for name in ALIASES]
-    )
 
 
 def formats() -> Iterator[str]:
