@@ -61,7 +61,7 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
     assert {ROOT / page for page in PAGES} <= found
 
 
-@pytest.mark.parametrize("page", ["reference", "operations", "glossary"])
+@pytest.mark.parametrize("page", ["reference", "operations", "glossary", "api"])
 def test_a_page_is_what_its_script_writes(page: str) -> None:
     script = runpy.run_path(str(ROOT / "docs" / f"{page}.py"))
     assert script["PAGE"].read_text() == script["text"](), f"run python docs/{page}.py"
