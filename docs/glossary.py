@@ -9,6 +9,7 @@ from pathlib import Path
 import attncli
 from attncli.core.problem.keys import KEYS, KINDS, OPTIONS
 from attncli.core.tape.cell_names import LETTERS, words_of
+from attncli.core.tape.find_cells import find_steps
 
 PAGE = Path(__file__).with_suffix(".md")
 SAMPLES = PAGE.parents[1] / "sample_inputs"
@@ -107,10 +108,14 @@ def mechanism(step: attncli.Step, trace: attncli.Trace) -> str:
     return trace.problem.kind
 
 
-def words(step: attncli.Step) -> list[str]:
-    """Return the other names of a step: its letter in papers, then what people call it."""
-    letter = [step.symbol] if step.symbol not in (step.name, step.plain) else []
-    return [*letter, *words_of(step.name)]
+def words(step: attncli.Step, trace: attncli.Trace) -> list[str]:
+    """Return the other names of a step: its letter in papers, then what people call it.
+
+    A letter that means another step of the calculation is left out.
+    """
+    is_its_own = step.symbol not in (step.name, step.plain)
+    is_its_own = is_its_own and find_steps(step.symbol, trace.steps, {}, ()) == [step]
+    return [*([step.symbol] if is_its_own else []), *words_of(step.name)]
 
 
 def steps() -> Iterator[str]:
@@ -126,9 +131,9 @@ def steps() -> Iterator[str]:
                     step.formula,
                     ", ".join(step.axes),
                     step.why,
-                    quoted(words(step)),
+                    quoted(words(step, trace)),
                 )
-                for step, _ in found.values()
+                for step, trace in found.values()
             ],
         )
 

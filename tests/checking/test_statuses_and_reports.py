@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import pickle
 import re
-import runpy
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -153,13 +152,11 @@ def test_a_page_says_how_far_rounding_by_hand_is_off() -> None:
     assert "rounded steps: the output is off by at most" in page
 
 
-def test_the_page_of_mistakes_is_what_its_script_writes() -> None:
-    """Its rows stand in the order of preference, which is part of the behaviour."""
-    script = runpy.run_path(str(ROOT / "docs" / "mistakes.py"))
-    assert (ROOT / "docs" / "mistakes.md").read_text() == script["text"]()
-    ids = re.findall(r"^\| `(\w+)`", script["text"](), re.MULTILINE)
+def test_the_page_of_mistakes_has_them_in_the_order_of_preference() -> None:
+    page = (ROOT / "docs" / "mistakes.md").read_text()
+    ids = re.findall(r"^\| `(\w+)`", page, re.MULTILINE)
     assert ids == [*MISTAKES, *MUTATIONS, *CONVENTIONS]
-    assert not re.search(r"\{\w+\}", script["text"]())  # a blank that no example fills
+    assert not re.search(r"\{\w+\}", page)  # a blank that no example fills
     order = ("not_scaled", "scaled_needlessly", "cap_not_restored", "earlier_step_used")
     assert ids[0] == order[0]
     assert sorted(order, key=ids.index) == list(order)

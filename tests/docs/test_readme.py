@@ -9,11 +9,10 @@ import shutil
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-import attncli
-from attncli.core.tape.cell_names import ALIASES, LETTERS
+from attncli.core.tape.cell_names import ALIASES, LETTERS, meant
+from attncli.core.tape.find_cells import find_steps
 from tests.conftest import ROOT, run_command
 from tests.support.page_blocks import assert_prints_what_is_shown, blocks, session
 
@@ -61,30 +60,22 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
     assert {ROOT / page for page in PAGES} <= found
 
 
-@pytest.mark.parametrize("page", ["reference", "operations", "glossary", "api"])
+@pytest.mark.parametrize("page", ["reference", "operations", "glossary", "api", "mistakes"])
 def test_a_page_is_what_its_script_writes(page: str) -> None:
     script = runpy.run_path(str(ROOT / "docs" / f"{page}.py"))
     assert script["PAGE"].read_text() == script["text"](), f"run python docs/{page}.py"
-
-
-def steps_meant(word: str, problem: attncli.Problem) -> set[str]:
-    """Return the steps that `--only` keeps for a word, or that the message says it may mean."""
-    try:
-        trace = attncli.compute(problem, only=word, alone=True)
-    except attncli.InputError as error:
-        return {*re.findall(r"[\w.]+", error.faults[0].message.partition("may mean")[2])}
-    return {step.name for step in trace if not np.isnan(step.value).all()}
 
 
 def test_every_name_of_the_glossary_means_its_step() -> None:
     script = runpy.run_path(str(ROOT / "docs" / "glossary.py"))
     found = [row for steps in script["rows"]().values() for row in steps.values()]
     for step, trace in found:
-        for word in (step.name, *script["words"](step)):
-            assert step.name in steps_meant(word, trace.problem), word
+        for word in (step.name, *script["words"](step, trace)):
+            is_alias = step.name in meant(word, trace.steps)
+            assert is_alias or step in find_steps(word, trace.steps, {}, ()), word
     stems = {step.stem for step, _ in found}
     assert {*ALIASES} <= stems
-    assert {meant for steps in LETTERS.values() for meant in steps} <= stems
+    assert {name for steps in LETTERS.values() for name in steps} <= stems
 
 
 def test_python_block_prints_what_is_shown() -> None:
