@@ -1,4 +1,7 @@
-"""Rows of cells with their places, of a workbook or of CSV as spreadsheets and people write it."""
+"""Cells with their places, in a workbook or in CSV as spreadsheets and people write it.
+
+Named blocks of them are the options and the matrices of a problem or of a submission.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,16 @@ import io
 import re
 from collections.abc import Iterable
 from functools import cached_property
+from itertools import accumulate, groupby
+from pathlib import Path
 from typing import NamedTuple
 
-from attncli.core.errors import Place, error_at
-from attncli.core.numbers.grid import GROUPED, ambiguous
-from attncli.core.text.strings import lines_of, of_cell, regex
+from attncli.core.errors import KeyPath, Place, error_at, fail
+from attncli.core.numbers.grid import GROUPED, Edges, Labels, ambiguous, edges, is_word, undecorated
+from attncli.core.records import Record
+from attncli.core.tape.cell_names import may_mean_step
+from attncli.core.text.strings import lines_of, of_cell, regex, visible
+from attncli.reading.document import MAX_PARTS, Document, Options, Raw, assign, twice
 
 
 class CellRow(NamedTuple):  # made in a fifth of the time of a record: large tables have many
@@ -150,3 +158,225 @@ def _column(line: str, delimiter: str, index: int) -> int:
         blanks = len(cell[1]) - len(cell[1].lstrip())
         return max(1, min(cell.start() + blanks + 1, len(line)))
     return max(1, len(line))
+
+
+NAME = regex(r"\A(.+?)((?:\[\d{1,6}\]){0,4})\Z", re.DOTALL)
+HEADING_NUMBER = regex(r"\A\d{1,2}[.)]\s+(?=\S)")
+"""The number of a heading, such as 2. Weights, which is no part of the name."""
+RESULTS = "steps"
+"""A line with this word alone separates the results from the problem."""
+RESULT = f"{RESULTS}."
+"""The start of the name of a block that is a result."""
+
+
+class NamedBlock(Record):
+    """The rows of a matrix, and the row of its name, with the place of its first cell if it has "".
+
+    `is_result` is True in a workbook for what is written as the result of a calculation.
+    """
+
+    header: CellRow
+    rows: list[CellRow]
+    is_result: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.header.cells[0]
+
+    def edges(self) -> Edges:
+        return edges([row.cells for row in self.rows], is_csv=True)
+
+
+class NamedBlocks:
+    """One problem, or one submission, of options and named blocks.
+
+    `W_q[2]` is the key of the labels of a second matrix, and ("W_q", 1) its key in `blocks`;
+    `remarks` are comments and titles, each by the key that it would be; `above` is what the names
+    of blocks to come begin with.
+    """
+
+    def __init__(self, table: Table, first: CellRow, options: Options) -> None:
+        self.values: dict[str, Raw] = {}
+        self.labels: dict[str, Labels] = {}
+        self.blocks: dict[KeyPath, NamedBlock] = {}
+        self.remarks: dict[str, str] = {}
+        self.above = ""
+        self._table, self._first, self._options = table, first, options
+        self._rows: dict[KeyPath, CellRow] = {}  # of the options and the names
+        self._parts: dict[KeyPath | str, CellRow] = {}  # the row of the first part of a key
+
+    def set_option(self, row: CellRow) -> None:
+        key, *values = row.cells
+        self._begin((key,), row, self._rows.get((key,)))
+        is_list = len(values) > 1 or self._options.get(key, False)
+        assign(self.values, key, values if is_list else values[0], in_place=True)
+
+    def begin_results(self) -> None:
+        self.above = RESULT
+        self.values.setdefault(RESULTS, {})
+
+    def add_block(self, block: NamedBlock) -> KeyPath:
+        """Add a block and return its key, which is X without a name; its rows may still grow."""
+        word, numbers = NAME.findall(HEADING_NUMBER.sub("", block.name or "X"))[0]
+        key = (self.above + word, *(int(n) - 1 for n in re.findall(r"\d+", numbers)))
+        wholes = (self._rows.get(key[:count]) for count in range(1, len(key)))
+        known = self._parts.get(key), *wholes, self._parts.get(self.above + word)
+        self._begin(key, block.header, next(filter(None, known), None))
+        self.blocks[key] = block
+        return key
+
+    def _begin(self, key: KeyPath, row: CellRow, known: CellRow | None) -> None:
+        """Refuse a known key; note the row of another, also for all that it is a part of."""
+        if known:
+            message = twice(row.cells[0], known.line, self._table.place(known, 0))
+            raise error_at(self._table.place(row, 0), message)
+        self._rows[key] = row
+        words = str(key[0]).split(".", MAX_PARTS)
+        for whole in accumulate(words[:-1], "{}.{}".format):  # score.W is a part of score
+            self._parts.setdefault(whole, row)
+        for count in range(1, len(key) + 1):
+            self._parts.setdefault(key[:count], row)
+
+    def fill(self) -> None:
+        """Set the values and the labels, when all blocks have their rows."""
+        stacks: dict[str, Raw] = {}
+        for key, block in self.blocks.items():
+            inside: Raw = stacks
+            for part in key[:-1]:
+                inside = inside.setdefault(part, {})
+            sides = block.edges()
+            inside[key[-1]] = [row.cells[sides.left :] for row in block.rows[sides.top :]]
+            name, places = str(key[0]), "".join(f"[{int(number) + 1}]" for number in key[1:])
+            self.labels.setdefault(name, sides.labels)
+            self.labels[name + places] = sides.labels
+        for name, slices in stacks.items():
+            matrix = _stacked(slices, name.removeprefix(RESULT))
+            if name.startswith(RESULT):
+                self.values.setdefault(RESULTS, {})[name.removeprefix(RESULT)] = matrix
+            else:
+                assign(self.values, name, matrix, in_place=True)
+
+    def locate(self, path: KeyPath) -> Place:
+        name = ".".join(part for part in path if isinstance(part, str))
+        at = tuple(part for part in path if isinstance(part, int))
+        for count in range(len(at), -1, -1):
+            if block := self.blocks.get((name, *at[:count])):
+                return self._in_block(block, at[count:])
+        row = self._rows.get((name,)) or self._rows.get(path[:1]) or self._first
+        return self._table.place(row)
+
+    def _in_block(self, block: NamedBlock, at: tuple[int, ...]) -> Place:
+        sides = block.edges()
+        if at and at[0] + sides.top < len(block.rows):
+            return self._table.place(block.rows[at[0] + sides.top], (*at, 0)[1] + sides.left)
+        return self._table.place(block.header, 0 if block.name else None)
+
+    def document(self, folder: Path, are_answers: bool) -> Document:
+        """Return what was read; of answers, a word in the corner of a matrix may be its key."""
+        values = self.values
+        if are_answers and self.remarks:
+            values = {key: raw for key, raw in values.items() if key not in self.remarks}
+            comment = values.get("comment", [])
+            comments = comment if isinstance(comment, list) else [comment]
+            values["comment"] = [*self.remarks.values(), *comments]
+        block = self.blocks.get(("X",))
+        bare = block is not None and not block.name
+        one = Document(self._table.name, folder, values, self.locate, self.labels, bare=bare)
+        corner = block.edges().corner if block and bare and are_answers else ""
+        return one.renamed("X", corner) if corner else one
+
+
+class CsvBlocks(NamedBlocks):
+    """The matrices of CSV under lines that are their names, below the lines of options."""
+
+    def __init__(self, table: CsvText, rows: list[CellRow], options: Options) -> None:
+        super().__init__(table, CellRow([], 1), options)
+        self._are_words = table.delimiter == " "
+        self._has_headers = any(map(_is_header, rows))
+        self._has_begun = False  # whether the numbers have begun
+        self._key: KeyPath = ("X",)
+        for row in rows:
+            self._take(row)
+        self.fill()
+
+    def _take(self, row: CellRow) -> None:
+        first, block = row.cells[0], self.blocks.get(self._key)
+        if _is_comment(row, in_block=bool(block and block.rows)):
+            self.remarks[first] = ", ".join(row.cells).removeprefix("# ").strip()
+        elif _is_header(row) and not (block and _is_empty_row(first, block.rows)):
+            if first == RESULTS and not self.above:
+                self._key = ()
+                self.begin_results()
+                return
+            self._key = self.add_block(NamedBlock(row, []))
+            self._note_title(row, may_be_title=first not in self._options)
+        elif block is not None and not (first in self._options and self._key[0] in self.remarks):
+            self.remarks.pop(str(self._key[0]), None)
+            block.rows.append(row)
+            self._has_begun = True
+        elif self._is_option(row):
+            self.set_option(row)
+            is_known = first.split(".")[0] in self._options
+            self._note_title(row, may_be_title=self._are_words and not is_known)
+        elif self._has_headers:
+            hint = "write the key of the matrix, such as X, alone on the line before"
+            raise error_at(self._table.place(row), "these numbers belong to no matrix", hint)
+        else:
+            self.add_block(NamedBlock(row._replace(cells=[""]), [row]))
+
+    def _note_title(self, row: CellRow, may_be_title: bool) -> None:
+        """Note a line before the first numbers that may be a title, as it names no step."""
+        first = row.cells[0]
+        is_step = may_mean_step(undecorated(first), ())
+        if may_be_title and not self._has_begun and not is_step:
+            self.remarks[first] = " ".join(row.cells)
+
+    def _is_option(self, row: CellRow) -> bool:
+        """Return True if a line before the first block sets an option, and is no row of X."""
+        if len(row.cells) < 2 or not is_word(row.cells[0]):
+            return False
+        key, options = row.cells[0], self._options
+        # Several values fit only a list, so `kind,1,0` is a row with the label "kind".
+        may_be_list = len(row.cells) == 2 or "." in key or options.get(key, False)
+        return self._has_headers or (key.split(".")[0] in options and may_be_list)
+
+
+def csv_documents(text: str, name: str, options: Options) -> list[CsvBlocks]:
+    """Return the problems of the CSV text of a file, separated by lines of `---`."""
+    table = CsvText(text, name)
+    parts = groupby(table.rows, lambda row: row.cells == ["---"])
+    return [CsvBlocks(table, [*rows], options) for is_separator, rows in parts if not is_separator]
+
+
+def _stacked(slices: Raw, key: str) -> Raw:
+    """Return a matrix, or nested lists of the matrices `key[1]`, `key[2]`, … by their numbers."""
+    if isinstance(slices, list):
+        return slices
+    numbers = range(len(slices))
+    if slices.keys() != set(numbers):
+        raise fail(f"the matrices of {visible(key)} must be numbered [1] to [{len(slices)}]")
+    return [_stacked(slices[number], key) for number in numbers]
+
+
+def _is_header(row: CellRow) -> bool:
+    return len(row.cells) == 1 and is_word(row.cells[0])
+
+
+def _is_empty_row(word: str, rows: list[CellRow]) -> bool:
+    """Return True if a word alone is the label of a row without numbers, as it is a column's."""
+    return bool(rows) and word in rows[0].cells and len(rows) < len(rows[0].cells)
+
+
+def _is_comment(row: CellRow, in_block: bool) -> bool:
+    """Return True for a comment, and not for a name as `numpy.savetxt` writes it: # weights.
+
+    Between the rows of a block a name is one word, and a comment may have commas.
+    """
+    words = row.cells[0].removeprefix("# ").strip()
+    if words == row.cells[0]:
+        return False
+    if not in_block:
+        return len(row.cells) == 1 and not may_mean_step(words, ())
+    if len(row.cells) == 1:
+        return " " in words and not may_mean_step(undecorated(row.cells[0]), ())
+    return all(map(is_word, row.cells))

@@ -21,6 +21,7 @@ from attncli.core.problem.rows import (
     row_name,
     with_rows,
 )
+from attncli.core.problem.rules_and_layers import with_only_layer
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import visible
 from attncli.reading.document import PAUSE, Document, FileName, Raw, assign
@@ -205,8 +206,6 @@ class ProblemSource:
             if key != word:
                 self.places[key] = self.places.get(word, below(self.document.locate, word))
         if "layers" in named:
-            from attncli.core.problem.layers import with_only_layer  # most problems have none
-
             named, only = with_only_layer(named)
             at = self.document.locate
             self.places |= {key: below(at, *only.start, key) for key in only.names}

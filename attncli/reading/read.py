@@ -15,20 +15,10 @@ from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 from attncli.core.errors import KeyPath, Place, error_at, fail, located
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import regex
-from attncli.reading import yaml_documents
+from attncli.reading import file_forms, yaml_documents
 from attncli.reading.chunks import Chunk, blanked, line_ends
 from attncli.reading.document import PAUSE, YAML_SUFFIXES, Document, FileName, KnownClass, Options
-from attncli.reading.file_forms import (
-    MARKDOWN_SUFFIXES,
-    WORKBOOK_SUFFIXES,
-    are_arrays,
-    decoded,
-    is_notebook,
-    is_web_page,
-    is_workbook,
-    unsupported,
-    whole,
-)
+from attncli.reading.file_forms import MARKDOWN_SUFFIXES, WORKBOOK_SUFFIXES, decoded, whole
 from attncli.reading.files import BYTES_AT_ONCE, blocks, open_file
 from attncli.reading.yaml_documents import LINE_ABOVE, LINE_OF_JSON
 
@@ -147,7 +137,7 @@ def _begun(file: BinaryIO, name: str, folder: Path, suffix: str) -> Source:
     """Return a file of which the first bytes are read; refuse one of another program."""
     data = blocks(file)
     start = next(data, b"")
-    if error := unsupported(start, suffix):
+    if error := file_forms.unsupported(start, suffix):
         raise error
     return Source(name, folder, suffix, file, start, chain([start], data))
 
@@ -175,7 +165,7 @@ def _of_text_inside(source: Source) -> Iterator[Document]:
     if len(text) > MAX_CHARACTERS_AROUND:
         message = f"a notebook or page of more than {MAX_CHARACTERS_AROUND:,} characters"
         raise fail(message, hint="write its matrices into a text, or save them as NPZ")
-    is_page = not is_notebook(source.start, source.suffix)
+    is_page = not file_forms.is_notebook(source.start, source.suffix)
     extract = (of_web_page if is_page else of_notebook)(text, source.name)
     start = extract.text[:BYTES_AT_ONCE].encode()
     return _of_text(iter([extract.text]), replace(source, suffix="", start=start, extract=extract))
@@ -275,10 +265,10 @@ Sign: TypeAlias = Callable[[bytes, str], bool]
 Reader: TypeAlias = Callable[[Source], Iterator[Document]]
 
 READERS: Sequence[tuple[Sign, Reader]] = (
-    (is_workbook, _of_workbook),
-    (are_arrays, _of_arrays),
-    (is_notebook, _of_text_inside),
-    (is_web_page, _of_text_inside),
+    (file_forms.is_workbook, _of_workbook),
+    (file_forms.are_arrays, _of_arrays),
+    (file_forms.is_notebook, _of_text_inside),
+    (file_forms.is_web_page, _of_text_inside),
     (lambda start, suffix: True, _of_plain_text),
 )
 """Readers, each with the sign of its files. After `unsupported`, the first sign that a file has
@@ -344,7 +334,7 @@ def _of_csv(text: str, source: Source) -> Iterator[Document]:
 
 
 def _of_blocks(text: str, source: Source) -> Iterator[Document]:
-    from attncli.reading.named_blocks import csv_documents
+    from attncli.reading.cells import csv_documents
 
     every = csv_documents(text, source.name, source.options)
     return (one.document(source.folder, source.of_class is not None) for one in every)
@@ -363,7 +353,7 @@ def _is_csv(text: str, may_be_more: bool = False) -> bool:
         return True  # what follows may be a sentence with a colon
     if KEY_LINE.search(text) or re.search(r"\[\s*\[|\\begin", content):
         return False
-    from attncli.reading.text_signs import TEXT_SIGNS, WRAPPED  # which most files do not need
+    from attncli.reading.texts import TEXT_SIGNS, WRAPPED  # which most files do not need
 
     if TEXT_SIGNS.search(content) or WRAPPED.match(content):
         return False

@@ -16,9 +16,8 @@ from attncli.core.records import Record
 from attncli.core.tape.cell_names import ALIASES, LETTERS, may_mean_step
 from attncli.core.text.strings import OF_LAYER, regex
 from attncli.reading import document
-from attncli.reading.cells import CellRow, Table, cell_name, trimmed
+from attncli.reading.cells import CellRow, NamedBlock, NamedBlocks, Table, cell_name, trimmed
 from attncli.reading.document import KnownClass, Options
-from attncli.reading.named_blocks import NamedBlock, NamedBlocks
 from attncli.reading.workbook import Position, Sheet, rectangle, refuse_large
 
 SIGN = regex(r"[^\w\s.,;:?~'\"#%&@∞-]{1,3}")

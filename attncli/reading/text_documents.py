@@ -19,13 +19,12 @@ from attncli.core.problem.rows import COLUMN, row_name
 from attncli.core.records import replace
 from attncli.core.tape.cell_names import LETTERS
 from attncli.core.text.strings import plain_name, regex
-from attncli.reading import text_names, text_signs
+from attncli.reading import text_names, texts
 from attncli.reading.chunks import Chunk
 from attncli.reading.document import KEYS_BESIDE_STEPS, STUDENT_KEYS, YAML_SUFFIXES, Raw, twice
 from attncli.reading.text_names import BEFORE_NAME, ROW_HEADING, is_key, is_step
-from attncli.reading.text_signs import CODE_LINE, SETTING, value_in, without
 from attncli.reading.text_tables import FILLED, Table, cleaned, line_at
-from attncli.reading.texts import Block, blocks_in
+from attncli.reading.texts import CODE_LINE, SETTING, Block, blocks_in, value_in, without
 
 VARIABLES = regex(
     r"^[ \t]*([^\W\d]\w*(?:, *[^\W\d]\w*)*)[ \t]*=[ \t]*(\d+(?:, *\d+)*)[ \t;]*$", re.MULTILINE
@@ -122,7 +121,7 @@ class TextDocument:
             key = line["key"]
             if self.are_answers:
                 value, word = line["value"], key.casefold()
-                is_word = text_signs.QUOTED.match(value) if line["sign"] else value.strip()
+                is_word = texts.QUOTED.match(value) if line["sign"] else value.strip()
                 if is_word and word in KEYS_BESIDE_STEPS:
                     word = STUDENT_KEYS[0] if word in STUDENT_KEYS else word
                     self.values.setdefault(word, value_in(value))
@@ -131,7 +130,7 @@ class TextDocument:
                 continue
             head = key_of(key.partition(".")[0])
             if head in KEYS and (not text_names.is_array(head) or self._is_mapping(line)):
-                settings += [self._set(one, at) for one, at in text_signs.each_setting(line)]
+                settings += [self._set(one, at) for one, at in texts.each_setting(line)]
         return without(self.text, settings)
 
     def _is_mapping(self, line: re.Match[str]) -> bool:
@@ -276,7 +275,7 @@ class TextDocument:
         for block, after in zip(self.blocks, starts, strict=False):  # there may be no block
             start = block.table.end
             beside = line_at(text, start - 1)[1:][: max(after - start, 0)]
-            for one in text_signs.BESIDE.finditer(beside):
+            for one in texts.BESIDE.finditer(beside):
                 self._take_setting(one, start)
 
     def _may_be_meant(self, key: str, value: str, is_set: bool) -> bool:
@@ -342,11 +341,11 @@ def text_document(chunk: Chunk, are_answers: bool) -> TextDocument | None:
             twice, and not to the same numbers, which a console shows.
     """
     plain = re.sub(r"\r(?!\n)", "\n", chunk.text)
-    plain = plain if are_answers else text_signs.OPTION.sub(text_signs.plain_option, plain)
+    plain = plain if are_answers else texts.OPTION.sub(texts.plain_option, plain)
     if plain != chunk.text:
         chunk = replace(chunk, text=plain, original=chunk.original or chunk.text)
     has_prose = are_answers and not chunk.name.lower().endswith(YAML_SUFFIXES)
-    if not text_signs.may_be_text(chunk.text, has_prose):
+    if not texts.may_be_text(chunk.text, has_prose):
         return None
     document = TextDocument(chunk, are_answers)
     if not document.has_content:

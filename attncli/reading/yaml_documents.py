@@ -229,7 +229,7 @@ def _of_yaml(
     is_text = is_text or any(isinstance(raw, str) or _has_headings(raw, text) for raw in values)
     if may_be_text and (error is not None or is_text):
         from attncli.reading.text_documents import text_document
-        from attncli.reading.text_signs import unwrapped
+        from attncli.reading.texts import unwrapped
 
         if (inside := unwrapped(chunk)) is not None:
             yield from documents(inside, folder, are_answers)

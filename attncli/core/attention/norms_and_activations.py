@@ -426,3 +426,8 @@ class Gate(Sigmoid):
 
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
         return self.layout_of_argument(columns)
+
+
+def eps_of(norm: str, eps: float | None) -> float:
+    """Return what a norm adds to the variance: a number, or by default that of the norm."""
+    return LAYER_NORMS[norm].eps if eps is None and norm in LAYER_NORMS else eps or 0.0

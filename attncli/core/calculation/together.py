@@ -19,7 +19,7 @@ from attncli.core.calculation.compute import compute, numbers_of_steps
 from attncli.core.calculation.trace import Trace
 from attncli.core.errors import InputError
 from attncli.core.problem.problem import Problem
-from attncli.core.problem.rules import may_differ
+from attncli.core.problem.rules_and_layers import may_differ
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.evaluation import transform
 from attncli.core.tape.step import Expression, Step

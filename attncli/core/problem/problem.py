@@ -15,12 +15,11 @@ from attncli.core.attention.parameters import Rules
 from attncli.core.errors import KeyPath, Locate, Place, fail, needing, nowhere, refuse
 from attncli.core.formulas.tree import Formula
 from attncli.core.numbers.matrices import as_block
-from attncli.core.problem import key_values, shapes
+from attncli.core.problem import key_values, rules_and_layers, shapes
 from attncli.core.problem.keys import COMMON_OPTIONS, KINDS, OF_TOKENS, TEXT_KEYS, WITH_PARTS
 from attncli.core.problem.marking import Marking, read_marking
 from attncli.core.problem.misfits import misfits
 from attncli.core.problem.rows import with_rows
-from attncli.core.problem.rules import MAX_FORMS, form_of, mask_warnings, numbers_of, rules_of
 from attncli.core.records import replace
 from attncli.core.tape.step import LEADING
 from attncli.core.text.strings import OF_LAYER
@@ -103,15 +102,15 @@ class Problem(ProblemFields):
     ) -> None:
         """Read every key, and check that all fit together."""
         if "layers" in raw:
-            from attncli.core.problem.layers import with_only_layer  # most problems have none
-
-            raw, _ = with_only_layer(raw)
+            raw, _ = rules_and_layers.with_only_layer(raw)
         values = self.__dict__
         raw, by_key = key_values.read_keys(raw, copy)
         written = {key: value for key, value in raw.items() if key_values.is_small(value)}
-        form = None if forms is None else form_of(raw, by_key)
+        form = None if forms is None else rules_and_layers.form_of(raw, by_key)
         if forms and (like := forms.get(form)):
-            values.update(like.__dict__ | numbers_of(by_key), written=written, like=like)
+            values.update(
+                like.__dict__ | rules_and_layers.numbers_of(by_key), written=written, like=like
+            )
             return
         values.update(key_values.with_defaults(by_key))
         refuse([*misfits(raw, values)])
@@ -120,14 +119,12 @@ class Problem(ProblemFields):
         refuse(sizes.faults)
         with needing("sizes"):
             if self.layers:
-                from attncli.core.problem.layers import layers_of
-
-                values["layers"] = layers_of(self, raw, copy)
+                values["layers"] = rules_and_layers.layers_of(self, raw, copy)
                 sizes.bound |= self.layers[0].sizes.bound
-            values["rules"] = rules_of(self)
-        values["warnings"] = tuple(mask_warnings(self, raw.get("mask")))
+            values["rules"] = rules_and_layers.rules_of(self)
+        values["warnings"] = tuple(rules_and_layers.mask_warnings(self, raw.get("mask")))
         if forms is not None and form is not None:
-            if len(forms) >= MAX_FORMS:
+            if len(forms) >= rules_and_layers.MAX_FORMS:
                 forms.clear()
             forms[form] = self
 
@@ -185,10 +182,8 @@ class Problem(ProblemFields):
             if head != "layers":
                 values[head] = {**values[head], part: array} if part else array
         if self.layers:
-            from attncli.core.problem.layers import with_arrays
-
-            values["layers"] = with_arrays(changed, arrays)
-        values["rules"] = rules_of(changed)
+            values["layers"] = rules_and_layers.with_arrays(changed, arrays)
+        values["rules"] = rules_and_layers.rules_of(changed)
         return changed
 
     def with_rules(self, change: Callable[[Rules, Callable[[str], str]], Rules]) -> Problem:

@@ -6,9 +6,8 @@ vectors, and one key per token that all heads share and that alone knows positio
 
 from __future__ import annotations
 
-from attncli.core.attention.norms_and_activations import normalized
+from attncli.core.attention.norms_and_activations import eps_of, normalized
 from attncli.core.attention.positions import rotated
-from attncli.core.problem.layers import eps_of
 from attncli.core.problem.problem import Problem
 from attncli.core.tape.operations import Concatenate, MatMul, Transposed
 from attncli.core.tape.step import Step

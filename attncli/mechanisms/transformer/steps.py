@@ -14,12 +14,11 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.floats import Outline
 from attncli.core.attention.normalizers import Hardmax, softmax
-from attncli.core.attention.norms_and_activations import ACTIVATIONS, WITH_GATE, normalized
+from attncli.core.attention.norms_and_activations import ACTIVATIONS, WITH_GATE, eps_of, normalized
 from attncli.core.attention.parameters import Normalize
 from attncli.core.attention.positions import embedded
 from attncli.core.errors import fail
 from attncli.core.formulas import tree
-from attncli.core.problem.layers import eps_of
 from attncli.core.problem.problem import Problem
 from attncli.core.tape.backward_operations import Hadamard, Loss, Subtract
 from attncli.core.tape.evaluation import array_of

@@ -1,4 +1,8 @@
-"""The rules of a problem, and which problems share them: those that differ in numbers alone."""
+"""What follows from the keys of a problem: its rules, its layers, and which problems share both.
+
+Each of several layers is a problem too, whose X is what the layer before makes. The only layer of a
+problem has its keys at the top; of several, what stands at the top is shared by all.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +12,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.parameters import SCALE_NAMES, Rules, factor, settings_of
+from attncli.core.errors import Fault, KeyPath, changed, fail
 from attncli.core.formulas.tree import Formula
-from attncli.core.numbers.forms import ArrayForm
+from attncli.core.numbers.forms import ArrayForm, known_parts
 from attncli.core.problem import shapes
-from attncli.core.problem.key_values import is_flat
-from attncli.core.problem.keys import TEXT_KEYS
+from attncli.core.problem.key_values import is_flat, with_keys
+from attncli.core.problem.keys import KEYS, TEXT_KEYS, layer_forms
 from attncli.core.problem.values import TRUTH_WORD
-from attncli.core.records import replace
+from attncli.core.records import Record, replace
 
 Problem: TypeAlias = Any
 """A `Problem`, whose module imports this one."""
@@ -137,3 +143,98 @@ def mask_warnings(problem: Problem, written: Any) -> Iterator[str]:
     if not isinstance(written, Mapping | None) and re.search(rf"\b{TRUTH_WORD}\b", str(written)):
         said = "a query may attend where the mask is true, but some programs mean the reverse"
         yield f"{said}; write mask: {{keep: …}} or mask: {{block: …}} to say which"
+
+
+class KeysOfLayer(Record):
+    """The keys of a layer, and their place in the file."""
+
+    start: KeyPath = ()
+    names: frozenset[str] = frozenset()
+
+    def path(self, path: KeyPath) -> KeyPath:
+        return (*self.start, *path) if path and path[0] in self.names else path
+
+    def of_layer(self, fault: Fault) -> Fault:
+        """Return a fault of the layer as one of the whole problem."""
+        message = f"layer {int(self.start[-1]) + 1}: {fault.message}"
+        path, related = self.path(fault.path), self.path(fault.related)
+        return replace(fault, message=message, path=path, related=related)
+
+
+def with_only_layer(named: Mapping[str, Any]) -> tuple[dict[str, Any], KeysOfLayer]:
+    """Return the keys of a problem with those of its only layer, if it has one, at the top."""
+    layers = named.get("layers")
+    if not isinstance(layers, list | tuple | Mapping) or len(layers) != 1:
+        return dict(named), KeysOfLayer()
+    (place,) = layers if isinstance(layers, Mapping) else (0,)
+    is_layer = isinstance(layers[place], Mapping)
+    of_layer: dict[str, Any] = with_keys(layers[place]) if is_layer else {"": layers[place]}
+    if not layer_forms().keys() >= of_layer.keys():  # `layers_of` says which key is unknown
+        return dict(named), KeysOfLayer()
+    others = {key: raw for key, raw in named.items() if key != "layers"}
+    if "positions" in of_layer and "positions" in others:
+        of_layer["positions"] = [*_added(others["positions"]), *_listed(of_layer["positions"])]
+    return {**others, **of_layer}, KeysOfLayer(("layers", place), frozenset(of_layer))
+
+
+def _listed(raw: Any) -> list[Any]:
+    return [*raw] if isinstance(raw, list | tuple) else [raw]
+
+
+def _is_input(name: str) -> bool:
+    """Return True for positions that are added to X, before the first layer."""
+    from attncli.core.attention.positions import POSITIONS  # which most problems do not need
+
+    return name in POSITIONS and POSITIONS[name].place == "input"
+
+
+def _added(raw: Any) -> Iterator[Any]:
+    for scheme in _listed(raw):
+        if _is_input(scheme.get("name", "") if isinstance(scheme, Mapping) else scheme):
+            yield scheme
+
+
+def layers_of(problem: Problem, raw: Mapping[str, Any], copy: bool) -> tuple[Problem, ...]:
+    """Return each layer as a problem of its keys and of those at the top.
+
+    Its X is not known, but its shape is, which the other keys have to fit.
+    """
+    sizes = problem.sizes
+    shape = [sizes.size(letter) or 1 for letter in ("batch", "n", "d_model")]
+    x = np.zeros(shape if "batch" in sizes else shape[1:], problem.floats)
+    x = np.swapaxes(x, -1, -2) if problem.columns else x
+    shared = {"kind": problem.kind, "tokens_as": problem.tokens_as, "X": x}
+    shared |= {key: value for key, value in raw.items() if key in layer_forms()}
+    layers = []
+    for place, written in enumerate(problem.layers):
+        path = ("layers", place)
+        of_layer = known_parts(with_keys(written), path, layer_forms())
+        keys = KeysOfLayer(path, frozenset(of_layer))
+        with changed(keys.of_layer):
+            positions = of_layer.get("positions")
+            for name in KEYS["positions"].form.read(positions, ("positions",)) if positions else ():
+                if _is_input(name):
+                    message = f"{name} is added once, before the first layer"
+                    raise fail(message, "positions", hint="write it at the top, beside layers")
+            layer = problem.of_values(shared | of_layer, copy=copy)
+        given = tuple(key for key in layer.given if key != "X")
+        attributes = {"layer_keys": keys.names, "X": None, "x_floats": problem.floats}
+        layer.__dict__.update(attributes, given=given)
+        layers.append(layer)
+    return tuple(layers)
+
+
+def with_arrays(problem: Problem, arrays: Mapping[str, Array]) -> tuple[Problem, ...]:
+    """Return the layers of a problem with other arrays, of one layer or shared by all."""
+
+    def of_layer(number: int, layer: Problem) -> dict[str, Array]:
+        start = f"layers.{number}."
+        inside = {k.removeprefix(start): a for k, a in arrays.items() if k.startswith(start)}
+        shared = {*layer.given} - layer.layer_keys
+        return inside | {k: a for k, a in arrays.items() if k.partition(".")[0] in shared}
+
+    numbered = enumerate(problem.layers, 1)
+    layers = tuple(layer.with_arrays(of_layer(number, layer)) for number, layer in numbered)
+    for layer in layers:
+        layer.__dict__["x_floats"] = problem.floats
+    return layers
