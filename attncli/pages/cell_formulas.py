@@ -24,7 +24,7 @@ from attncli.core.tape.evaluation import array_of, evaluate
 from attncli.core.tape.step import Expression, Step
 from attncli.core.text.strings import label_text
 from attncli.pages.markup import text
-from attncli.printing.views import Panel
+from attncli.printing.blocks import Panel
 
 
 def key_of(step: Step) -> object:

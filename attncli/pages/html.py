@@ -27,9 +27,9 @@ from attncli.pages.markup import (
     text,
     tools,
 )
+from attncli.printing.blocks import Entry, Figure, Panel, WeightedSum
 from attncli.printing.formats import Selection, in_parts
-from attncli.printing.page import Entry, Figure, page_of, title_of
-from attncli.printing.views import Panel, WeightedSum
+from attncli.printing.page import page_of, title_of
 
 LARGEST_EXPLAINED = 1500
 """Maximum size of a step, and of its operands, whose cells are explained. Chosen."""

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from attncli.core.records import Record
 from attncli.core.text.strings import regex, visible
-from attncli.printing.layout import LineIndex, Matrix
+from attncli.printing.blocks import LineIndex, Matrix
 
 FOLDER = Path(__file__).parent / "web"
 

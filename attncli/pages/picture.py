@@ -19,8 +19,8 @@ from attncli.core.tape.step import Step
 from attncli.core.text.numbers import number_text
 from attncli.core.text.strings import LIMIT, cell_width, shortened, visible
 from attncli.pages.markup import ISOLATED, file_text
+from attncli.printing.blocks import Matrix
 from attncli.printing.formats import Selection
-from attncli.printing.layout import Matrix
 from attncli.printing.page import title_of
 from attncli.printing.views import Views
 

@@ -88,14 +88,10 @@ def _power(base: Item, exponent: Item) -> Item:
     return base if exponent == 1 else tree.Power(_formula(base), _formula(exponent))
 
 
-def _compared(sign: str) -> Callable[[Item, Item], Item]:
-    def compared(left: Item, right: Item) -> Item:
-        if right == -np.inf:
-            sides = (left, NEARLY_BLOCKED)
-            return tree.Relation(tuple(map(_formula, sides)), ">" if sign == "<>" else "<")
-        return tree.Relation((_formula(left), _formula(right)), sign)
-
-    return compared
+def _compared(sign: str, left: Item, right: Item) -> Item:
+    if right == -np.inf:
+        right, sign = NEARLY_BLOCKED, ">" if sign == "<>" else "<"
+    return tree.Relation((_formula(left), _formula(right)), sign)
 
 
 def _where(condition: Item, chosen: Item, other: Item) -> Item:
@@ -153,8 +149,8 @@ OF_NUMBERS: Mapping[str, Rule] = {
     "square": lambda x: _power(x, 2.0),
     "erf": _erf,
     "where": _where,
-    "isfinite": lambda x: _compared("<>")(x, -np.inf),
-    **{name: _compared(sign) for name, sign in SHEET_SIGNS.items()},
+    "isfinite": lambda x: _compared("<>", x, -np.inf),
+    **{name: partial(_compared, sign) for name, sign in SHEET_SIGNS.items()},
     **{name: partial(_call, word) for name, word in SHEET_FUNCTIONS.items()},
     # Floats need numbers moved by a power of 2 so that no square of them is too large.
     "exponent": lambda x: 0.0,
@@ -177,12 +173,9 @@ def _line(items: Sequence[Item]) -> Range | None:
     return Range(first, last)
 
 
-def _of_line(function: str) -> Callable[[Sequence[Item]], list[Item]]:
-    def all_of(items: Sequence[Item]) -> list[Item]:
-        line = _line(items)
-        return [_call(function, *([line] if line else items))]
-
-    return all_of
+def _of_line(function: str, items: Sequence[Item]) -> list[Item]:
+    line = _line(items)
+    return [_call(function, *([line] if line else items))]
 
 
 def _added(items: Sequence[Item]) -> Item:
@@ -246,8 +239,8 @@ def _is_atom(part: Formula) -> bool:
 OF_LINES: Mapping[str, Callable[..., list[Item]]] = {
     "sum": lambda items: [_added(items)],
     "total": lambda items: [_added(items)],
-    "max": _of_line("MAX"),
-    "min": _of_line("MIN"),
+    "max": partial(_of_line, "MAX"),
+    "min": partial(_of_line, "MIN"),
     "cumsum": lambda items: [_added(items[: place + 1]) for place in range(len(items))],
     "sort": lambda items: [_smallest(items, place + 1) for place in range(len(items))],
     "take_along_axis": lambda items, places: [

@@ -20,7 +20,6 @@ from attncli.core.formulas.cells import BLOCKED, Reference, spreadsheet_text
 from attncli.core.formulas.text import text
 from attncli.core.numbers.grid import is_word
 from attncli.core.problem.keys import TEXT_KEYS
-from attncli.core.problem.problem import Problem
 from attncli.core.problem.shapes import is_transposed
 from attncli.core.records import Record, replace
 from attncli.core.tape.step import Expression, Step
@@ -28,11 +27,10 @@ from attncli.core.text.strings import all_of, label_text, of_cell
 from attncli.pages.live import with_tagged_numbers
 from attncli.pages.spreadsheet import SheetFormulas
 from attncli.printing import layout
+from attncli.printing.blocks import Entry, Matrix, Panel
 from attncli.printing.csv import PLAIN_NUMBER, option_rows, slices
 from attncli.printing.formats import Selection
-from attncli.printing.layout import Matrix
-from attncli.printing.page import Entry, page_of
-from attncli.printing.views import Panel
+from attncli.printing.page import page_of
 from attncli.printing.worksheet import OPEN
 
 MAX_NUMBERS = 100_000
@@ -118,10 +116,10 @@ def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     """Yield a workbook with a sheet for each problem.
 
     Raises:
-        InputError: if XlsxWriter is not installed, or for more than `MAX_NUMBERS` cells.
+        InputError: as `workbook_class` does, or for more than `MAX_NUMBERS` cells.
     """
     buffer = io.BytesIO()
-    book = _workbook()(buffer, {"in_memory": True})
+    book = workbook_class()(buffer, {"in_memory": True})
     book.set_properties({"created": datetime(2000, 1, 1)})  # the same at any time
     size = 0
     for trace in shown:
@@ -135,12 +133,12 @@ def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     yield buffer.getvalue()
 
 
-def refuse_unwritable(_: Selection, problem: Problem) -> None:
-    """Raise an InputError where there is no library for workbooks."""
-    _workbook()
+def workbook_class(*_: object) -> Any:
+    """Return the class of the library for workbooks.
 
-
-def _workbook() -> Any:
+    Raises:
+        InputError: if XlsxWriter is not installed.
+    """
     try:
         from xlsxwriter import Workbook
     except ImportError:

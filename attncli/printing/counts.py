@@ -8,8 +8,9 @@ from typing import Any
 from attncli.core.calculation.counts import COLUMNS, Work
 from attncli.core.text.strings import as_cell, cell_width, csv_text, visible
 from attncli.printing import layout, markdown
+from attncli.printing.blocks import shape_text
 from attncli.printing.formats import Selection, pieces
-from attncli.printing.layout import GAP, Line, shape_text
+from attncli.printing.layout import GAP, Line
 from attncli.printing.record import json_lines
 
 HEADS = ("multiply–adds", "+ −", "×", "÷", "e^x", "√ tanh …", "parameters", "cache bytes")

@@ -15,8 +15,8 @@ from attncli.core.tape.step import LEADING, Step
 from attncli.core.tape.tape import TakeRows
 from attncli.core.text.numbers import floats, joined, texts
 from attncli.core.text.strings import as_cell, csv_text, regex
+from attncli.printing.blocks import axis_labels
 from attncli.printing.formats import WRITE_SIZE, Selection, in_parts, some_rows
-from attncli.printing.layout import axis_labels
 
 TAB = "\t"
 
@@ -167,8 +167,7 @@ def _tidy_step(start: str, step: Step, decimals: int | None) -> Iterator[str]:
             ends = [f",{after}{words[0]},{words[1]},"] * len(inner)
         else:
             row = f",{after}{words[0]},"
-            words_of_columns = labels["column"] or [""] * len(inner)
-            ends = [f"{row}{label}," for label in words_of_columns]
+            ends = [f"{row}{label}," for label in labels["column"] or [""] * len(inner)]
         part = value[place]
         numbers = texts(floats(part) if decimals is None else part.tolist(), decimals)
         yield "".join(

@@ -73,10 +73,6 @@ class Request(Record):
                 below = self.trace[source.step]
                 yield from self._below(explainer, below, source.index, depth + 1, seen)
 
-    def leaves_out(self, full: bool) -> bool:
-        is_whole = any(some.is_whole for some in self.cells)
-        return is_whole and None in kept(max(self.step.value.shape), full)
-
 
 def names_of(text: str, trace: Trace, limit: int) -> list[str]:
     """Return the names of the cells that a text means: itself; of a number, those that show it.
@@ -159,7 +155,8 @@ def lines(
         name, *pieces = explanation.pieces
         start = [("  " * depth, ""), (name, "label")]
         yield from broken(start, pieces, width, 2 * depth + 3)
-    if request.leaves_out(selection.full):
+    is_whole = any(some.is_whole for some in request.cells)
+    if is_whole and None in kept(max(request.step.value.shape), selection.full):
         note = "Cells in the middle are left out; --full shows all."
         yield from wrapped([(note, "faint")], width)
 

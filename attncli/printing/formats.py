@@ -220,7 +220,7 @@ FORMATS: dict[str, Format] = {
     "xlsx": Format(
         (".xlsx",), "a workbook, each number a formula", _in("pages.workbook.traces"),
         worksheets=_in("pages.workbook.traces"), binary=True, is_document=True,
-        foresee=_in("pages.workbook.refuse_unwritable"),
+        foresee=_in("pages.workbook.workbook_class"),
     ),
     "moodle": Format(
         (".xml",), "a quiz in Moodle XML, a Cloze question per problem", nothing,
@@ -256,13 +256,6 @@ def format_of_file(name: str, kind: FormatKind) -> str | None:
     suffixes = {suffix: known for known, row in rows for suffix in row.suffixes}
     fitting = [suffix for suffix in suffixes if name.lower().endswith(suffix)]
     return suffixes[max(fitting, key=len)] if fitting else None
-
-
-def _refuse_unknown(shown: object) -> None:
-    """Raise an InputError for what is no trace, report, or answers that could not be read."""
-    if not any(hasattr(shown, name) for name in ("trace", "steps", "error")):
-        hint = "render a trace: render(compute(problem)); or a report: render(check(problem))"
-        raise fail(f"there is nothing to render in a {type(shown).__name__}", hint=hint)
 
 
 def render(
@@ -310,7 +303,9 @@ def render(
 
     several = [*shown] if isinstance(shown, Sequence) else [shown]
     for one in several:
-        _refuse_unknown(one)
+        if not any(hasattr(one, name) for name in ("trace", "steps", "error")):
+            hint = "render a trace: render(compute(problem)); or a report: render(check(problem))"
+            raise fail(f"there is nothing to render in a {type(one).__name__}", hint=hint)
     reports = [one for one in several if isinstance(one, Report)]
     kind: FormatKind = "reports" if reports else "traces"
     row = FORMATS[format_named(format, kind, binary=False)]

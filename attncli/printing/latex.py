@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.printers import ascii_text, number, tex
 from attncli.core.text.strings import visible
+from attncli.printing.blocks import Entry, Figure, Matrix, Page, Panel
 from attncli.printing.formats import ExplanationSelection, Selection, pieces
-from attncli.printing.layout import Matrix
 from attncli.printing.markdown import bracketed, column_style, explained, heading, sign
-from attncli.printing.page import Entry, Figure, Page, page_of
-from attncli.printing.views import Panel
+from attncli.printing.page import page_of
 
 if TYPE_CHECKING:
     from attncli.printing.explanations import Request

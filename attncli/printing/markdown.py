@@ -17,10 +17,9 @@ from attncli.core.formulas.printers import tex as as_tex
 from attncli.core.formulas.text import text
 from attncli.core.tape.step import Step
 from attncli.core.text.strings import label_text, regex, shortened, visible
+from attncli.printing.blocks import ROOM, Entry, Figure, Matrix, Page, Panel
 from attncli.printing.formats import ExplanationSelection, ReportSelection, Selection, pieces
-from attncli.printing.layout import ROOM, Matrix
-from attncli.printing.page import Entry, Figure, Page, page_of
-from attncli.printing.views import Panel
+from attncli.printing.page import page_of
 
 if TYPE_CHECKING:
     from attncli.checking.check import Graded
@@ -166,7 +165,7 @@ def _figure(figure: Figure) -> Iterator[str]:
     if any(panel.answer for panel in figure.results):
         yield from _to_write(figure)
         return
-    as_table = _has_labels(result.matrix)
+    as_table = result.matrix.has_labels
     width = sum(panel.matrix.width for panel in figure.panels)
     if figure.operands and width <= MAX_LINE_WIDTH:
         line = _operands(figure)
@@ -195,7 +194,7 @@ def _to_write(figure: Figure) -> Iterator[str]:
             yield f"$`{as_tex(panel.name)}`$"
         mark = f"{mark_of(panel.answer)}\n\n" if panel.answer else ""
         matrix = panel.matrix
-        yield mark + (_table(matrix) if _has_labels(matrix) else _block([_array(matrix)]))
+        yield mark + (_table(matrix) if matrix.has_labels else _block([_array(matrix)]))
 
 
 def _operands(figure: Figure) -> str:
@@ -214,7 +213,7 @@ def _named(panel: Panel) -> Iterator[str]:
     name = as_tex(panel.name)
     if panel.words:
         yield f"**{escaped(panel.words)}**"
-    if _has_labels(panel.matrix):
+    if panel.matrix.has_labels:
         yield f"$`{name}`$"
         yield _table(panel.matrix)
     else:
@@ -251,10 +250,6 @@ def _table(matrix: Matrix, beside: Panel | None = None) -> str:
 
 def _cell(matrix: Matrix, row: int | None, column: int | None) -> str:
     return " " * ROOM if matrix.has_room(row, column) else matrix.text(row, column)
-
-
-def _has_labels(matrix: Matrix) -> bool:
-    return bool(matrix.row_labels or matrix.column_labels)
 
 
 def _label(labels: Sequence[str], place: int | None, left_out: str) -> str:

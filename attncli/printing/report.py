@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from attncli.core.tape.step import Step
 from attncli.core.text.numbers import style_of
 from attncli.core.text.strings import kept, label_text, visible
 from attncli.printing import verdicts
+from attncli.printing.blocks import Matrix, axis_labels
 from attncli.printing.formats import PageSelection
-from attncli.printing.layout import Matrix, axis_labels
 
 MARK_OF_CELL = {
     judged_steps.LAST_DIGIT: ("≈", "near"),
@@ -217,7 +217,11 @@ def _comparisons(
             cells[at] = f"{label_text(str(text))} {mark}", style
         yours = replace(like, name="yours", values=np.zeros_like(part), cells=cells)
         counts = is_wrong | ((part == judged_steps.ROUNDED_EARLY) & strict)
-        yield Comparison(_slice_words(step, place), yours, tuple(others), bool(counts.any()))
+        words = [
+            f"{axis} {label_text(label_at(step, axis, i))}"
+            for axis, i in zip(step.axes, place, strict=False)
+        ]
+        yield Comparison(", ".join(words), yours, tuple(others), bool(counts.any()))
 
 
 def _differs(judged: Compared, numbers: Array, digits: int) -> Array:
@@ -226,11 +230,6 @@ def _differs(judged: Compared, numbers: Array, digits: int) -> Array:
     with np.errstate(invalid="ignore", over="ignore"):  # −∞ / unit, 1e308 / unit
         differs: Array = np.round(judged.yours / unit) != np.round(numbers / unit)
     return differs
-
-
-def _slice_words(step: Step, place: Sequence[int]) -> str:
-    pairs = zip(step.axes, place, strict=False)
-    return ", ".join(f"{axis} {label_text(label_at(step, axis, i))}" for axis, i in pairs)
 
 
 def label_at(step: Step, axis: str, place: int) -> str:

@@ -12,10 +12,11 @@ from attncli.core.records import replace
 from attncli.core.tape.step import Step
 from attncli.core.text.strings import cell_width, label_text, shortened, visible
 from attncli.printing import layout
+from attncli.printing.blocks import Entry, Figure, Matrix, Page, Panel, WeightedSum, shape_text
 from attncli.printing.formats import ReportSelection, Selection
-from attncli.printing.layout import Block, Layout, Line, Matrix
-from attncli.printing.page import Entry, Figure, Figures, Page, page_of
-from attncli.printing.views import Panel, WeightedSum, is_deep
+from attncli.printing.layout import Block, Layout, Line
+from attncli.printing.page import page_of
+from attncli.printing.views import is_deep
 
 if TYPE_CHECKING:
     from attncli.checking.check import Graded
@@ -40,17 +41,42 @@ def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 
 def lines(trace: Trace, selection: Selection, width: int | None = None) -> Iterator[Line]:
     """Yield the lines of a trace; titles and notes are folded to the terminal, if there is one."""
-    writer = _Writer(Layout(width))
-    for line in writer.page(page_of(trace, selection, writer.suffices, writer.layout.limit)):
+    writer = _Writer(width)
+    for line in writer.page(page_of(trace, selection, writer.suffices, writer.limit)):
         if line and line[0][1] in FOLDED:  # those of matrices are laid out to fit already
             yield from layout.wrapped(line, width, hanging="  ")
         else:
             yield line
 
 
-class _Writer:
-    def __init__(self, layout: Layout) -> None:
-        self.layout = layout
+def reports(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
+    return layout.plain(report_lines(graded, selection))
+
+
+def report_lines(
+    graded: Iterable[Graded], selection: ReportSelection, width: int | None = None
+) -> Iterator[Iterable[Line]]:
+    """Yield the pages of a terminal: a report for one student, a line each for several."""
+    from attncli.checking.check import Report
+    from attncli.printing.class_report import class_report, row_of
+    from attncli.printing.report import report_page
+
+    every = iter(graded)
+    first = list(islice(every, 2))
+    if selection.quiet:
+        has_titles = len({one.title for one in first}) > 1
+        yield (
+            _verdict_line(row_of(one), first[1:] != [], has_titles) for one in chain(first, every)
+        )
+    elif first[1:]:
+        yield _Writer(width).class_report(class_report(chain(first, every)))
+    else:
+        pages = (report_page(one, selection) for one in first if isinstance(one, Report))
+        yield from (_Writer(width, indent=2).report(page) for page in pages)
+
+
+class _Writer(Layout):
+    """Writes each kind of page on a terminal, with matrices laid out as wide as that is."""
 
     def page(self, page: Page) -> Iterator[Line]:
         top: list[Line] = [[(page.title, "title")]] if page.title else []
@@ -71,7 +97,7 @@ class _Writer:
         yield from map(layout.heading_line, entry.steps, entry.shapes)
         yield from ([(reason, "faint")] for reason in entry.reasons)
         if entry.inputs:
-            yield from self.layout.together([_named(panel, panel.words) for panel in entry.inputs])
+            yield from self.together([_named(panel, panel.words) for panel in entry.inputs])
             yield []
         if entry.figures[1:]:
             yield from self.side_by_side(entry.figures)
@@ -80,49 +106,48 @@ class _Writer:
         if figure.name:
             yield [(figure.name, "name")]
         yield from self.figure(figure)
-        sums = figure.sums()
-        if sums:
-            yield []
-        for weighted in sums:
+        for number, weighted in enumerate(figure.sums()):
+            if not number:
+                yield []
             yield from self.weighted_sum(weighted)
 
     def renamed(self, entry: Entry) -> Iterator[Line]:
         """Yield one line for `Q = X, K = X, V = X`, under X itself where it was not shown."""
         for source, panels in groupby(entry.inputs, lambda panel: panel.part):
             assert isinstance(source, Step)  # as it is an input
-            yield layout.heading_line(source, layout.shape_text(source.value.shape))
+            yield layout.heading_line(source, shape_text(source.value.shape))
             for panel in panels:
                 if panel.words:
                     yield [(panel.words, "name")]
-                yield from self.layout.alone(panel.matrix)
+                yield from self.alone(panel.matrix)
             yield []
         yield [(",  ".join(step.formula for step in entry.steps), "title")]
 
-    def suffices(self, figures: Figures) -> bool:
+    def suffices(self, figures: Sequence[Figure]) -> bool:
         """Return whether operands, if there are any, have room beside their result."""
         return not figures[0].operands or self.bodies(figures)[1]
 
-    def side_by_side(self, figures: Figures) -> Block:
+    def side_by_side(self, figures: Sequence[Figure]) -> Block:
         """Return the figures of heads or batches, as many beside each other as have room."""
         blocks = []
         for figure, body in zip(figures, self.bodies(figures)[0], strict=True):
             sums = () if figures[MOST_BESIDE:] else figure.sums()
             below = [line for weighted in sums for line in self.weighted_sum(weighted)]
             blocks.append(layout.titled(figure.name, body, below))
-        return self.layout.packed(blocks)
+        return self.packed(blocks)
 
-    def bodies(self, figures: Figures) -> tuple[list[Block], bool]:
+    def bodies(self, figures: Sequence[Figure]) -> tuple[list[Block], bool]:
         """Return the block of each figure, and whether operands are beside the results.
 
         Beside many results they take lines, and the head of a step that was shown before tells
         nothing new; the numbers behind vectors of pairs do.
         """
-        rows = [self.row(figure) for figure in figures] if figures[0].operands else []
-        fit = bool(rows) and all(map(self.layout.fits, rows))
+        rows = [self.equation(figure) for figure in figures] if figures[0].operands else []
+        fit = bool(rows) and all(map(self.fits, rows))
         if fit and (is_deep(figures[0].results[0].part) or not figures[MOST_BESIDE:]):
             return rows, True
         bare = [self.bare(figure) for figure in figures]
-        if fit and self.layout.packed(rows).height <= self.layout.packed(bare).height:
+        if fit and self.packed(rows).height <= self.packed(bare).height:
             return rows, True
         return bare, False
 
@@ -130,150 +155,120 @@ class _Writer:
         """Return a result without its operands, with sums of its rows beside it if they fit."""
         result, *sums = map(_named, figure.results)
         if all(matrix.values.shape[1] == 1 for matrix in sums):
-            beside = [part for matrix in sums for part in (layout.BETWEEN, _unlabelled(matrix))]
-            row = self.layout.row([result if sums else figure.results[0].matrix, *beside])
-            if self.layout.fits(row):
+            parts: list[Matrix | str] = [result if sums else figure.results[0].matrix]
+            for matrix in sums:
+                heads = ("",) if matrix.column_labels else ()
+                parts += [layout.BETWEEN, replace(matrix, row_labels=(), column_labels=heads)]
+            row = self.row(parts)
+            if self.fits(row):
                 return row
-        return layout.stacked([self.layout.alone(matrix) for matrix in (result, *sums)])
+        return layout.stacked([self.alone(matrix) for matrix in (result, *sums)])
 
     def figure(self, figure: Figure) -> Block:
         """Return operands and result, or a step and its sums, beside each other if they fit."""
         if figure.results[1:]:
             return self.bare(figure)
         if not figure.operands:
-            return self.layout.alone(figure.results[0].matrix)
-        row = self.row(figure)
-        return row if self.layout.fits(row) else self.layout.alone(_named(figure.results[0]))
+            return self.alone(figure.results[0].matrix)
+        row = self.equation(figure)
+        return row if self.fits(row) else self.alone(_named(figure.results[0]))
 
-    def row(self, figure: Figure) -> Block:
+    def equation(self, figure: Figure) -> Block:
         parts = (*figure.operands, "=", *figure.results)
-        return self.layout.row([p if isinstance(p, str) else _named(p) for p in parts])
+        return self.row([p if isinstance(p, str) else _named(p) for p in parts])
 
     def weighted_sum(self, weighted: WeightedSum) -> Iterator[Line]:
         """Yield `z_I = 0.9·v_I + 0.1·v_am`, on several lines where the terminal is too narrow."""
         left, *pieces = weighted.texts()
         start = " ".join([left, *pieces[:1]])
-        width, hanging = self.layout.width, cell_width(left)
-        yield from layout.broken([(start, "")], pieces[1:], width, hanging)
+        yield from layout.broken([(start, "")], pieces[1:], self.width, cell_width(left))
 
+    def report(self, page: ReportPage) -> Iterator[Line]:
+        title = f"   {page.title}" if page.title else ""
+        yield from layout.wrapped([(page.name, "title"), (title, "faint")], self.width)
+        yield from self.prose((f"“{line}”" for line in page.comment), "faint", "  ")
+        yield []
+        if page.said:
+            yield from self.prose(page.said)
+            yield []
+        for is_fine, remarks in groupby(page.remarks.values(), lambda one: one.sign in "✓→"):
+            if is_fine:
+                yield from self.fine(list(remarks))
+            else:
+                for remark in remarks:
+                    yield from self.remark(remark)
+        if page.missing:
+            yield from self.prose(page.missing, "faint")
+            yield []
+        yield from self.prose([page.verdict], SIGN_STYLES[page.sign])
+        yield from self.prose(filter(None, [page.points]))
 
-def _unlabelled(sums: Matrix) -> Matrix:
-    return replace(sums, row_labels=(), column_labels=("",) if sums.column_labels else ())
+    def prose(self, lines: Iterable[str], style: str = "", margin: str = "") -> Iterator[Line]:
+        for line in lines:
+            yield from layout.wrapped([(f"{margin}{line}", style)], self.width)
+
+    def remark(self, remark: Remark) -> Iterator[Line]:
+        aside = [(f"   ({remark.aside})", "faint")] if remark.aside else []
+        sign = (f"{remark.sign} ", SIGN_STYLES[remark.sign])
+        yield [sign, *layout.heading_line(remark.step), *aside]
+        wrong = [comparison for comparison in remark.comparisons if comparison.is_wrong]
+        if not wrong or any(comparison.yours.is_cut for comparison in wrong):
+            yield from self.prose(remark.wrong_numbers, margin="  ")
+        else:
+            for comparison in wrong:
+                if comparison.words:
+                    yield [(f"  {comparison.words}", "name")]
+                for line in self.together([comparison.yours, *comparison.others]):
+                    yield [("  ", ""), *line]
+        if finding := remark.finding:
+            yield from self.prose([visible(finding.message)], "name", "  ")
+            yield from self.prose([*map(visible, finding.worked), finding.advice], margin="  ")
+            yield from self.prose(map(visible, finding.others), "faint", "  ")
+        more = filter(None, (*remark.unexplained, remark.early, *remark.last_digits))
+        yield from self.prose(more, margin="  ")
+        yield []
+
+    def fine(self, remarks: Sequence[Remark]) -> Iterator[Line]:
+        """Yield one line for successive steps that are right, and one for those that follow."""
+        padded = _padded([one.step.word for one in remarks])
+        for remark, name in zip(remarks, padded, strict=True):
+            if remark.aside:
+                line = [(f"{remark.sign} ", "right"), (f"{name}   ", ""), (remark.aside, "faint")]
+                yield from layout.wrapped(line, self.width)
+        remarks = [remark for remark in remarks if not remark.aside]
+        right = [remark.step.word for remark in remarks if remark.sign == "✓"]
+        following = [remark for remark in remarks if remark.sign == "→"]
+        if right:
+            yield from layout.wrapped([("✓ ", "right"), (", ".join(right), "")], self.width)
+        if following:
+            names = ", ".join(remark.step.word for remark in following)
+            verb = "follows" if len(following) == 1 else "follow"
+            said = f"{names} {verb} from {following[0].follows}"
+            yield from layout.wrapped([("→ ", "right"), (said, "")], self.width)
+        early = (f"{remark.step.word}: {remark.early}" for remark in following if remark.early)
+        yield from self.prose(early, margin="  ")
+        yield []
+
+    def class_report(self, report: ClassReport) -> Iterator[Line]:
+        names = [visible(shortened(row.name)) for row in report.rows]
+        columns, titles = [names], [visible(shortened(row.title)) for row in report.rows]
+        if len(set(titles)) > 1:  # one that all share says nothing of any
+            columns.append(titles)
+        if any(row.points for row in report.rows):
+            columns.append([row.points for row in report.rows])
+        for row, *parts in zip(report.rows, *map(_padded, columns), strict=True):
+            style = SIGN_STYLES[row.sign]
+            words = (f"  {row.words}", "" if row.sign == "✓" else style)
+            mistake = [(f"  {visible(row.message)}", "")] if row.mistake else []
+            line = [(f"{row.sign} ", style), ("  ".join(parts), ""), words, *mistake]
+            yield from layout.wrapped(line, self.width, hanging="    ")
+        yield []
+        yield from self.prose(report.summary)
+        yield from self.prose(report.notes, "faint")
 
 
 def _named(panel: Panel, words: str = "") -> Matrix:
     return replace(panel.matrix, name=", ".join(filter(None, (text(panel.name), words))))
-
-
-def reports(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
-    return layout.plain(report_lines(graded, selection))
-
-
-def report_lines(
-    graded: Iterable[Graded], selection: ReportSelection, width: int | None = None
-) -> Iterator[Iterable[Line]]:
-    """Yield the pages of a terminal: a report for one student, a line each for several."""
-    from attncli.checking.check import Report
-    from attncli.printing.class_report import class_report, row_of
-    from attncli.printing.report import report_page
-
-    every = iter(graded)
-    first = list(islice(every, 2))
-    several = len(first) > 1
-    if selection.quiet:
-        has_titles = len({one.title for one in first}) > 1
-        yield (_verdict_line(row_of(one), several, has_titles) for one in chain(first, every))
-    elif several:
-        yield _class_lines(class_report(chain(first, every)), Layout(width))
-    else:
-        pages = (report_page(one, selection) for one in first if isinstance(one, Report))
-        yield from (_report(page, Layout(width, indent=2)) for page in pages)
-
-
-def _report(page: ReportPage, laid_out: Layout) -> Iterator[Line]:
-    title = f"   {page.title}" if page.title else ""
-    yield from layout.wrapped([(page.name, "title"), (title, "faint")], laid_out.width)
-    yield from _prose((f"  “{line}”" for line in page.comment), laid_out, "faint")
-    yield []
-    if page.said:
-        yield from _prose(page.said, laid_out)
-        yield []
-    for is_fine, remarks in groupby(page.remarks.values(), lambda one: one.sign in "✓→"):
-        if is_fine:
-            yield from _fine(list(remarks), laid_out)
-        else:
-            for remark in remarks:
-                yield from _remark(remark, laid_out)
-    if page.missing:
-        yield from _prose(page.missing, laid_out, "faint")
-        yield []
-    yield from _prose([page.verdict], laid_out, SIGN_STYLES[page.sign])
-    yield from _prose(filter(None, [page.points]), laid_out)
-
-
-def _prose(lines: Iterable[str], laid_out: Layout, style: str = "") -> Iterator[Line]:
-    for line in lines:
-        yield from layout.wrapped([(line, style)], laid_out.width)
-
-
-def _remark(remark: Remark, laid_out: Layout) -> Iterator[Line]:
-    aside = [(f"   ({remark.aside})", "faint")] if remark.aside else []
-    yield [(f"{remark.sign} ", SIGN_STYLES[remark.sign]), *layout.heading_line(remark.step), *aside]
-    wrong = [comparison for comparison in remark.comparisons if comparison.is_wrong]
-    if not wrong or any(comparison.yours.is_cut for comparison in wrong):
-        yield from _prose((f"  {line}" for line in remark.wrong_numbers), laid_out)
-    else:
-        for comparison in wrong:
-            if comparison.words:
-                yield [(f"  {comparison.words}", "name")]
-            for line in laid_out.together([comparison.yours, *comparison.others]):
-                yield [("  ", ""), *line]
-    if finding := remark.finding:
-        yield from _prose([f"  {visible(finding.message)}"], laid_out, "name")
-        lines = (*map(visible, finding.worked), finding.advice)
-        yield from _prose((f"  {line}" for line in lines), laid_out)
-        yield from _prose((f"  {visible(said)}" for said in finding.others), laid_out, "faint")
-    more = filter(None, (*remark.unexplained, remark.early, *remark.last_digits))
-    yield from _prose((f"  {line}" for line in more), laid_out)
-    yield []
-
-
-def _fine(remarks: Sequence[Remark], laid_out: Layout) -> Iterator[Line]:
-    """Yield one line for successive steps that are right, and one for those that follow."""
-    padded = _padded([one.step.word for one in remarks])
-    for remark, name in zip(remarks, padded, strict=True) if any(x.aside for x in remarks) else ():
-        line: Line = [(f"{remark.sign} ", "right"), (f"{name}   ", ""), (remark.aside, "faint")]
-        yield from layout.wrapped(line, laid_out.width)
-    remarks = [remark for remark in remarks if not remark.aside]
-    right = [remark.step.word for remark in remarks if remark.sign == "✓"]
-    following = [remark for remark in remarks if remark.sign == "→"]
-    if right:
-        yield from layout.wrapped([("✓ ", "right"), (", ".join(right), "")], laid_out.width)
-    if following:
-        names = ", ".join(remark.step.word for remark in following)
-        verb = "follows" if len(following) == 1 else "follow"
-        said = f"{names} {verb} from {following[0].follows}"
-        yield from layout.wrapped([("→ ", "right"), (said, "")], laid_out.width)
-    early = (f"  {remark.step.word}: {remark.early}" for remark in following if remark.early)
-    yield from _prose(early, laid_out)
-    yield []
-
-
-def _class_lines(report: ClassReport, laid_out: Layout) -> Iterator[Line]:
-    columns = [[visible(shortened(row.name)) for row in report.rows]]
-    titles = [visible(shortened(row.title)) for row in report.rows]
-    columns += [titles] if len(set(titles)) > 1 else []  # one that all share says nothing of any
-    if any(row.points for row in report.rows):
-        columns.append([row.points for row in report.rows])
-    for row, *parts in zip(report.rows, *map(_padded, columns), strict=True):
-        style = SIGN_STYLES[row.sign]
-        words = (f"  {row.words}", "" if row.sign == "✓" else style)
-        mistake = [(f"  {visible(row.message)}", "")] if row.mistake else []
-        line = [(f"{row.sign} ", style), ("  ".join(parts), ""), words, *mistake]
-        yield from layout.wrapped(line, laid_out.width, hanging="    ")
-    yield []
-    yield from _prose(report.summary, laid_out)
-    yield from _prose(report.notes, laid_out, "faint")
 
 
 def _padded(words: Sequence[str]) -> list[str]:

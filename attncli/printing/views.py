@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import product
 
@@ -11,78 +11,18 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.scores import RepeatHeads, SplitHeads
 from attncli.core.calculation.trace import Trace
-from attncli.core.formulas.tree import Formula
 from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS
-from attncli.core.records import Record, replace
+from attncli.core.records import replace
 from attncli.core.tape.cell_names import Index, matrix_name, place_word, told_apart
 from attncli.core.tape.evaluation import array_of, walk
 from attncli.core.tape.find_cells import find_places
 from attncli.core.tape.operations import VALUES, MatMul, mixes_values
 from attncli.core.tape.step import LEADING, Expression, Operation, Step, notation_of
-from attncli.core.text.numbers import NumberStyle, style_of
+from attncli.core.text.numbers import style_of
 from attncli.core.text.strings import kept, label_text
+from attncli.printing import blocks
+from attncli.printing.blocks import LineIndex, Panel, WeightedSum, WeightedTerm, shape_text
 from attncli.printing.formats import NO_ROOM, Room, Selection
-from attncli.printing.layout import EMPTY_CELL, TO_WRITE, LineIndex, Matrix, shape_text
-
-
-class Panel(Record, eq=False):
-    """One matrix of a page."""
-
-    part: Expression  # the step, or the operand of one, whose numbers it shows
-    matrix: Matrix
-    name: Formula  # such as Kᵀ
-    on_page: Callable[[Array], Array]  # cuts the matrix out of an array in the layout of `part`
-    words: str = ""  # which head or batch it is, where that is not said otherwise
-    key: str = ""  # of a matrix of a step, its name as a key of answers
-
-    @property
-    def answer(self) -> str:
-        """The key of a matrix that is open on a worksheet; else nothing."""
-        return self.key if self.matrix.is_open else ""
-
-
-class WeightedTerm(Record):
-    """Part of a weighted sum, such as 0.9·v_am; one with no weight is for those left out."""
-
-    is_negative: bool = False
-    weight: str = ""  # without its sign
-    letter: str = ""
-    word: str = ""
-    at: tuple[int, ...] = ()  # the place of the weight in the array of the weights
-
-
-def subscripted(letter: str, word: str) -> str:
-    """Return z_I for a letter and a label; only one of them where the other is missing."""
-    return f"{letter}{'_' if letter and word else ''}{word}"
-
-
-class WeightedSum(Record):
-    """An output such as z_I = 0.9·v_I + 0.1·v_am; one with no letter is for those left out."""
-
-    letter: str = ""
-    word: str = ""
-    parts: tuple[WeightedTerm, ...] = ()
-
-    def texts(
-        self,
-        cell: Callable[[str, str], str] = subscripted,
-        times: Callable[[str, str], str] = "{}·{}".format,
-        minus: str = "−",
-        dots: tuple[str, str] = ("⋮", "…"),
-    ) -> list[str]:
-        """Return `z_I`, `= 0.9·v_I`, `+ 0.1·v_am`: a line may break before each but the second.
-
-        `cell` writes a letter with a label, `times` a weight times a value; `minus` is the sign of
-        a negative weight; `dots` are the texts for a sum, and for a term, that is left out.
-        """
-        if not self.letter:
-            return [dots[0]]
-        texts = [cell(self.letter, self.word)]
-        for part in self.parts:
-            term = times(part.weight, cell(part.letter, part.word)) if part.weight else dots[1]
-            sign = minus if part.is_negative else "+"
-            texts.append(f"{sign} {term}" if texts[1:] else f"= {sign.strip('+')}{term}")
-        return texts if self.parts else [*texts, "= 0"]
 
 
 class Views:
@@ -97,16 +37,11 @@ class Views:
         self, trace: Trace, selection: Selection, limit: int, room: Room = NO_ROOM
     ) -> None:
         heads, rows = selection.heads, selection.rows
-        self.trace = trace
-        self.decimals = enough_decimals(trace, selection.digits)
-        self.full = selection.full
-        self.live = selection.live
-        self.limit = limit
+        self.trace, self.selection, self.limit, self.room = trace, selection, limit, room
+        self.decimals = _enough_decimals(trace, selection.digits)
         self.heads = find_places(heads, "head", trace.steps, "--head") if heads else []
         queries = find_places(rows, "query", trace.steps, "--rows") if rows else []
         self.rows: list[LineIndex] = [*queries]
-        self.room = room
-        self.shows_pairs = (selection.why or selection.full) and not selection.is_worksheet
         self.columns = trace.problem.columns
         self.left_out: dict[str, None] = {}
 
@@ -116,11 +51,12 @@ class Views:
         There are none if the operands are open on a worksheet. Those of a vector for every pair
         are as many as its results, and only shown if every number is, or for a learner.
         """
-        if step.operation is not None and self.is_open(step.operation):
+        operation, chosen = step.operation, self.selection
+        if not isinstance(operation, Operation) or self.is_open(operation):
             return ()
-        if isinstance(step.operation, Operation) and (self.shows_pairs or not is_deep(step)):
-            return step.operation.layout(self.columns)
-        return ()
+        if is_deep(step) and (chosen.is_worksheet or not (chosen.why or chosen.full)):
+            return ()
+        return operation.layout(self.columns)
 
     def is_open(self, part: Expression) -> bool:
         """Return whether the numbers of a step, or of one in an operand, are not printed."""
@@ -137,6 +73,14 @@ class Views:
         without_function = (part for part in parts if part not in ("tanh(", "σ(", ")"))
         shown = (p if isinstance(p, str) else self._page_shape(p) for p in without_function)
         return f"{' '.join(shown)} → {result}"
+
+    def _page_shape(self, part: Expression) -> str:
+        shape = array_of(part).shape
+        lead = [size for axis, size in zip(LEADING, shape, strict=False) if axis in part.leading]
+        last = shape[len(shape) - len(part.trailing) :]
+        if self.columns and len(last) > 1:
+            last = (*last[:-2], last[-1], last[-2])
+        return shape_text((*lead, *last))
 
     def slices(self, step: Expression) -> Iterator[tuple[Index, str]]:
         """Yield the place of each matrix of a step along batch, head and query, and its name."""
@@ -160,10 +104,10 @@ class Views:
             for node in shared[:1]:
                 words.append(f"key/value head {at[1] // node.times + 1}")
             if deep and counts[-1] > 1:
-                words.append(f"{step.trailing[0]} {self.word(step.trailing[0], at[-1])}")
+                words.append(f"{step.trailing[0]} {self._word(step.trailing[0], at[-1])}")
             yield at, ", ".join(words)
 
-    def word(self, axis: str, place: int) -> str:
+    def _word(self, axis: str, place: int) -> str:
         """Return the label of a place along an axis, or its number from 1."""
         return label_text(place_word(self.trace.labels, axis, place, alone=True))
 
@@ -179,14 +123,15 @@ class Views:
         if not self.is_open(step):
             return panel
         asked = panel.on_page(step.from_paper(self.room.asked[step.name]))
-        cells = {at: TO_WRITE if asked[at] else EMPTY_CELL for at in np.ndindex(asked.shape)}
-        matrix = replace(panel.matrix, is_open=True, cells=cells)
-        return replace(panel, matrix=matrix)
+        texts = {True: blocks.TO_WRITE, False: blocks.EMPTY_CELL}
+        cells = {at: texts[bool(asked[at])] for at in np.ndindex(asked.shape)}
+        return replace(panel, matrix=replace(panel.matrix, is_open=True, cells=cells))
 
-    def of_input(self, part: Expression, place: Index, words: str) -> Panel:
-        """Return a matrix of an input with all its rows; `words` say which it is."""
+    def of_input(self, part: Expression) -> Iterator[Panel]:
+        """Yield the matrices of an input with all their rows, each with words that say which."""
         columns = part.columns if isinstance(part, Step) else self.columns
-        return self._panel(part, place, columns, words, is_cut=False)
+        for place, words in self.slices(part):
+            yield self._panel(part, place, columns, words, is_cut=False)
 
     def of_operand(self, part: Expression, place: Index, result: Step) -> Panel:
         """Return an operand beside a result: all in the convention, rows or columns, of the page.
@@ -206,7 +151,7 @@ class Views:
             return list(dict.fromkeys(head * count // size for head in self.heads))
         if axis == "query" and self.rows:
             return self.rows
-        return kept(count, self.full, self.limit)
+        return kept(count, self.selection.full, self.limit)
 
     def _panel(
         self,
@@ -217,10 +162,14 @@ class Views:
         joined: bool = False,
         is_cut: bool = True,
     ) -> Panel:
-        array = self._numbers(part)
+        array = array_of(part)
+        if self.trace.problem.round is not None and not isinstance(part, Step):
+            from attncli.core.tape.by_hand import by_hand
+
+            array = by_hand(part)  # as it is calculated on paper
         on_page = partial(_on_page, place=place, joined=joined, transposed=transposed)
         values = on_page(array)
-        rows, columns = (kept(count, self.full, self.limit) for count in values.shape)
+        rows, columns = (kept(n, self.selection.full, self.limit) for n in values.shape)
         axes = ("", *part.trailing)[-2:]
         if is_cut and axes[0] == "query" and self.rows:
             rows, columns = (rows, self.rows) if transposed else (self.rows, columns)
@@ -230,8 +179,8 @@ class Views:
         cells = {}
         if isinstance(operation, Operation) and type(operation).is_blank is not Operation.is_blank:
             blank = (at for at in np.ndindex(values.shape) if operation.is_blank(*at))
-            cells = dict.fromkeys(blank, EMPTY_CELL)
-        matrix = Matrix(
+            cells = dict.fromkeys(blank, blocks.EMPTY_CELL)
+        matrix = blocks.Matrix(
             values,
             rows,
             columns,
@@ -246,58 +195,38 @@ class Views:
 
     def weighted_sums(self, step: Step, place: Index) -> list[WeightedSum]:
         """Return each output as a sum of the values that its weights multiply."""
-        return [*self._sums(step, place)]
-
-    def _sums(self, step: Step, place: Index) -> Iterator[WeightedSum]:
-        operation = step.operation
+        operation, sums = step.operation, list[WeightedSum]()
         if not isinstance(operation, MatMul) or not mixes_values(step):
-            return
+            return sums
         if self.is_open(step) or self.is_open(operation):
-            return
+            return sums
         weights = array_of(operation.left)
         write = style_of(weights, self.decimals)
         lead = min(place[0], len(weights) - 1), min(place[1], weights.shape[1] - 1)
         matrix = weights[lead]
-        rows = operation.left.trailing[-2] if len(operation.left.trailing) > 1 else ""
+        rows, key_axis = ("", *operation.left.trailing)[-2:]
         for row in self._places(rows, len(matrix)):
             if row is None:
-                yield WeightedSum()
+                sums.append(WeightedSum())
                 continue
             letter = step.symbol[0].lower() + step.symbol[1:]
             has_word = rows and (len(matrix) > 1 or rows in self.trace.labels)
-            word = self.word(rows, row) if has_word else ""
-            parts = self._terms(weights, (*lead, row), operation.left.trailing[-1], write)
-            yield WeightedSum(letter, word, tuple(parts))
-
-    def _terms(
-        self, weights: Array, at: Index, axis: str, write: NumberStyle
-    ) -> Iterator[WeightedTerm]:
-        """Yield the terms of a row of the weights; on a live page also those of weight 0."""
-        row = weights[at]
-        places = list(range(len(row))) if self.live else np.flatnonzero(row).tolist()
-        for index in kept(len(places), self.full):
-            if index is None:
-                yield WeightedTerm()
-                continue
-            key = places[index]
-            weight, word = float(row[key]), self.word(axis, key)
-            yield WeightedTerm(weight < 0, write(abs(weight)), VALUES[axis], word, (*at, key))
-
-    def _numbers(self, part: Expression) -> Array:
-        """Return the array of an operand; for rounded steps, calculated as on paper."""
-        if isinstance(part, Step) or self.trace.problem.round is None:
-            return array_of(part)
-        from attncli.core.tape.by_hand import by_hand
-
-        return by_hand(part)
-
-    def _page_shape(self, part: Expression) -> str:
-        shape = array_of(part).shape
-        lead = [size for axis, size in zip(LEADING, shape, strict=False) if axis in part.leading]
-        last = shape[len(shape) - len(part.trailing) :]
-        if self.columns and len(last) > 1:
-            last = (*last[:-2], last[-1], last[-2])
-        return shape_text((*lead, *last))
+            word = self._word(rows, row) if has_word else ""
+            # On a live page, terms of weight 0 are there too.
+            terms = list[WeightedTerm]()
+            live = self.selection.live
+            keys = list(range(len(matrix[row]))) if live else np.flatnonzero(matrix[row]).tolist()
+            for index in kept(len(keys), self.selection.full):
+                if index is None:
+                    terms.append(WeightedTerm())
+                    continue
+                key = keys[index]
+                weight, at = float(matrix[row, key]), (*lead, row, key)
+                label = self._word(key_axis, key)
+                shown = write(abs(weight))
+                terms.append(WeightedTerm(weight < 0, shown, VALUES[key_axis], label, at))
+            sums.append(WeightedSum(letter, word, tuple(terms)))
+        return sums
 
 
 def is_deep(part: Expression) -> bool:
@@ -305,7 +234,7 @@ def is_deep(part: Expression) -> bool:
     return len(part.trailing) == 3
 
 
-def enough_decimals(trace: Trace, least: int) -> int:
+def _enough_decimals(trace: Trace, least: int) -> int:
     """Return a number of decimals with which every number that was rounded is shown whole.
 
     A reader works on with what is shown, so it must be what the next step used.

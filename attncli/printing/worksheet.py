@@ -365,7 +365,7 @@ def _has_number(step: Step) -> Array:
 
 
 def _about(step: Step) -> str:
-    from attncli.printing.layout import axis_labels, shape_text
+    from attncli.printing.blocks import axis_labels, shape_text
 
     labels = zip(("rows", "columns"), axis_labels(step), strict=True)
     words = [f"{name}: {', '.join(map(label_text, names))}" for name, names in labels if names]

@@ -13,8 +13,9 @@ import pytest
 import attncli
 from attncli.core.formulas.text import text
 from attncli.core.tape.step import Operation
+from attncli.printing.blocks import Matrix
 from attncli.printing.formats import FORMATS, ReportSelection, Selection, WorksheetSelection
-from attncli.printing.layout import Matrix, plain_text
+from attncli.printing.layout import plain_text
 from attncli.printing.page import page_of
 from attncli.printing.report import report_page
 from attncli.printing.table import lines

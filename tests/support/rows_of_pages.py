@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from xml.etree import ElementTree
 
-from attncli.printing.page import Figure, Page
-from attncli.printing.views import Panel
+from attncli.printing.blocks import Figure, Page, Panel
 
 Row = tuple[str, ...]
 
