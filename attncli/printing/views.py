@@ -13,9 +13,8 @@ from attncli.core.attention.scores import RepeatHeads, SplitHeads
 from attncli.core.calculation.trace import Trace
 from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS
 from attncli.core.records import replace
-from attncli.core.tape.cell_names import Index, matrix_name, place_word, told_apart
+from attncli.core.tape.cell_names import Index, find_places, matrix_name, place_word, told_apart
 from attncli.core.tape.evaluation import array_of, walk
-from attncli.core.tape.find_cells import find_places
 from attncli.core.tape.operations import VALUES, MatMul, mixes_values
 from attncli.core.tape.step import LEADING, Expression, Operation, Step, notation_of
 from attncli.core.text.numbers import style_of

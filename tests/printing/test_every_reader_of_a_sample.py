@@ -28,7 +28,7 @@ from attncli.core.attention import tile_loop, weights
 from attncli.core.explaining import terms
 from attncli.core.formulas.printers import mathml, tex
 from attncli.core.formulas.text import text
-from attncli.core.tape.evaluation import array_of, cut, evaluate_region, walk
+from attncli.core.tape.evaluation import array_of, cut, walk
 from attncli.core.tape.step import Operation
 from attncli.printing.formats import Selection
 from attncli.printing.page import page_of
@@ -377,7 +377,9 @@ def test_a_region_is_that_of_the_whole(trace: attncli.Trace) -> None:
             whole = array_of(node)
             if whole.ndim == 4:
                 region = slice(whole.shape[2] - 1, whole.shape[2]), slice(0, 1)
-                alone = evaluate_region(node, region, lambda step, part: cut(step.array, part))
+                alone = terms.evaluate_region(
+                    node, region, lambda step, part: cut(step.array, part)
+                )
                 np.testing.assert_allclose(alone, cut(whole, region), rtol=1e-12, atol=1e-12)
 
 

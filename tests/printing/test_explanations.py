@@ -11,6 +11,7 @@ import pytest
 import attncli
 from attncli import explain
 from attncli.core.attention.softmax import Largest
+from attncli.core.explaining.terms import regions_of
 from tests.conftest import SAMPLES, Attn, cases
 from tests.oracles.worked import value_of
 
@@ -94,7 +95,7 @@ def test_one_number_of_many_needs_no_more_than_its_row() -> None:
 @pytest.mark.parametrize(("along", "rows"), [(-1, slice(1, 2)), (-2, slice(None))])
 def test_the_largest_of_a_line_needs_only_that_line(along: int, rows: slice) -> None:
     scores = attncli.compute(attncli.Problem(scores=[[1, 3, 3], [5, 2, 1]], V=np.eye(3)))["scores"]
-    (needed,), _ = Largest(scores, along).needs((slice(1, 2), slice(0, 1)))
+    (needed,), _ = regions_of(Largest(scores, along), (slice(1, 2), slice(0, 1)))
     assert needed == (rows, slice(None) if along == -1 else slice(0, 1))
 
 

@@ -16,7 +16,7 @@ from attncli.core.errors import Fault, KeyPath, collected, fail, refuse
 from attncli.core.numbers.last_place import numbers_of
 from attncli.core.numbers.written import BLANK_CELLS
 from attncli.core.records import Record
-from attncli.core.tape.find_cells import MOST_LISTED
+from attncli.core.tape.cell_names import MOST_LISTED
 from attncli.core.tape.step import Step
 from attncli.core.text.strings import count_in, near_words, visible
 

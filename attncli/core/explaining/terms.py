@@ -16,8 +16,8 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array, Element, Words
 from attncli.core.numbers.written import OPERATORS
 from attncli.core.tape.cell_names import Index, place_of
-from attncli.core.tape.evaluation import cut, evaluate, evaluate_region
-from attncli.core.tape.step import ALL, Expression, Region, Step
+from attncli.core.tape.evaluation import ALL, Region, apply_to, cut, evaluate
+from attncli.core.tape.step import Expression, Operation, Step, axes_of
 
 LARGE = 2_000
 """Number of cells from which working single cells is faster than working the whole step."""
@@ -298,6 +298,42 @@ class StepTerms:
                 whole = (*at[:2], at[2] + row, at[3] + column, *at[4:])
                 array[at] = Leaf(step, whole, shortest(numbers[whole]))
         return array
+
+
+def evaluate_region(
+    expression: Expression,
+    region: Region,
+    value_of: Callable[[Step, Region], Array],
+    constant: Callable[[float], Any] | None = None,
+) -> Array:
+    """Return some rows and columns of an expression's array; the arguments are as for `evaluate`.
+
+    An axis of size 1 stays, as it broadcasts.
+    """
+    if isinstance(expression, Step):
+        return value_of(expression, region)
+    regions, rest = regions_of(expression, region)
+    pairs = zip(expression.operands, regions, strict=True)
+    arrays = [evaluate_region(operand, inner, value_of, constant) for operand, inner in pairs]
+    return cut(apply_to(expression, arrays, constant), rest)
+
+
+def regions_of(operation: Operation, region: Region) -> tuple[list[Region], Region]:
+    """Return the regions of the operands that a region of the result needs.
+
+    The second value is the region of their result that is still to be cut out.
+    """
+    count = len(operation.operands)
+    if operation.pointwise:
+        return [region] * count, (ALL, ALL)
+    sides, words = axes_of(operation.shape)
+    of_word = dict(zip(reversed(words[:2]), reversed(region), strict=False))
+    needed = [(ALL, ALL, *(of_word.get(word, ALL) for word in side[:2])) for side in sides]
+    regions = [(slices[-2], slices[-1]) for slices in needed]
+    cut_words = {word for side in sides for word in side[:2]}
+    pairs = zip(["", "", *words[:2]][-2:], region, strict=True)
+    rows, columns = (ALL if word in cut_words else part for word, part in pairs)
+    return [*regions, *[(ALL, ALL)] * (count - len(sides))], (rows, columns)
 
 
 def shortest(number: Any) -> float:

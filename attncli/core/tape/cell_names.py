@@ -13,12 +13,13 @@ from functools import lru_cache
 from itertools import chain, product
 
 from attncli.core.declare import DECLARED, WHEN_ADDED, Declared, declared
+from attncli.core.errors import InputError, NotThere, fail
 from attncli.core.formulas.text import text
 from attncli.core.formulas.tree import Cell, Vector
 from attncli.core.records import Record
 from attncli.core.tape.evaluation import walk
 from attncli.core.tape.step import LEADING, Operation, Step, notation_of, row_letter
-from attncli.core.text.strings import OF_PART, regex
+from attncli.core.text.strings import OF_PART, count_in, regex, visible
 
 Index = tuple[int, ...]
 
@@ -150,6 +151,77 @@ def are_clear(labels: tuple[str, ...]) -> list[bool]:
     counts = Counter(labels)
     clear = [_is_plain(x, ',[]"') and counts[x] == 1 for x in labels]
     return [c and (all(clear) or not x.isdecimal()) for c, x in zip(clear, labels, strict=True)]
+
+
+MOST_LISTED = 12
+"""Maximum number of labels that an error message lists, and of steps if it lists all."""
+
+
+def find_places(written: str, axis: str, steps: Mapping[str, Step], name: str) -> list[int]:
+    """Return the places along an axis that are written, in their order: `love`, `1-3,AI`.
+
+    It is called `name` in messages.
+
+    Raises:
+        InputError: for a place that does not exist, or an axis that no step has.
+    """
+    step = next((one for one in steps.values() if axis in one.axes), None)
+    if step is None:
+        raise fail(f"{visible(name)}: no step of this calculation has an axis {axis}")
+    places: list[int] = []
+    for part in filter(None, map(str.strip, written.split(","))):
+        is_place = "-" not in part or places_of(step, axis, part)
+        span = span_of(step, axis, part if is_place else part.replace("-", ":", 1), name)
+        places += [span] if isinstance(span, int) else span
+    return list(dict.fromkeys(places))
+
+
+def size_along(step: Step, axis: str) -> int:
+    return step.value.shape[step.axes.index(axis)]
+
+
+def span_of(step: Step, axis: str, word: str, name: str) -> int | range:
+    """Return the place along an axis that a word names, or the places from one to another."""
+    size = size_along(step, axis)
+    if word == ":":
+        return range(size)
+    for colon in (match.start() for match in re.finditer(":", word)):
+        ends = word[:colon].strip(), word[colon + 1 :].strip()
+        known_ends = [places_of(step, axis, end) if end else [None] for end in ends]
+        if places_of(step, axis, word) or [len(places) for places in known_ends] != [1, 1]:
+            continue
+        (first,), (last,) = known_ends
+        first, last = first or 0, size - 1 if last is None else last
+        if first > last:
+            message = f"{visible(name)}: {visible(ends[0])} comes after {visible(ends[1])}"
+            raise fail(message, hint=f"write {visible(ends[1])}:{visible(ends[0])}")
+        return range(first, last + 1)
+    places = places_of(step, axis, word)
+    if len(places) == 1:
+        return places[0]
+    if places:
+        at = f"the places {' and '.join(str(i + 1) for i in places)} of the {axis} axis"
+        raise fail(f"{visible(name)}: {visible(word)} is at {at}", hint="give the number")
+    labels = step.labels.get(axis, ())
+    known = f"the numbers 1 to {size}"
+    if labels and len(labels) <= MOST_LISTED:
+        known = f"{', '.join(map(visible, labels))}, or {known}"
+    message = f"{visible(name)}: there is no {axis} {visible(word)}"
+    raise InputError(NotThere(message, hint=f"there are {known}"))
+
+
+def places_of(step: Step, axis: str, word: str) -> list[int]:
+    """Return the places along an axis that a word means: a label, in quotes or not, or a number."""
+    labels = step.labels.get(axis, ())
+    places = step.labelled(axis, word[1:-1] if re.fullmatch('".*"', word, re.DOTALL) else word)
+    if word.isdecimal() and not all(are_clear(labels)[i] for i in places):
+        places = []  # the number of a place
+    if not places:  # the label and number that tables show, as the(1), if the label occurs twice
+        pairs = zip(labels, told_apart(labels), strict=True)
+        places = [i for i, (label, told) in enumerate(pairs) if told == word != label]
+    if not places and 1 <= count_in(word) <= size_along(step, axis):
+        places = [int(word) - 1]
+    return places
 
 
 WORDS = """
@@ -304,12 +376,6 @@ def _any_step(inputs: frozenset[str], count: int) -> re.Pattern[str]:
     rows = chain(*(one.own.items() for one in declared().values()))
     parts = "|".join(_plain(key) for key, row in rows if isinstance(row.default, dict))
     return re.compile(rf"(d|new)?(net|{parts}|[wub])?({known})(x|memory|q|kv|k|final|context|\d)*")
-
-
-def has_time(name: str) -> bool:
-    """Return whether the name of a step ends with a time, as scores_2 does."""
-    match = PARTS.fullmatch(name)
-    return match is not None and match["time"] is not None
 
 
 def words_of(name: str) -> tuple[str, ...]:

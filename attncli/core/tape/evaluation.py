@@ -16,7 +16,7 @@ from attncli.core.arithmetic.elements import Array, are_floats
 from attncli.core.arithmetic.floats import all_finite
 from attncli.core.errors import fail
 from attncli.core.records import EMPTY, replace
-from attncli.core.tape.step import ALL, Expression, Operation, Region, ShapeError, Step
+from attncli.core.tape.step import Expression, Operation, ShapeError, Step
 
 if TYPE_CHECKING:
     from attncli.core.arithmetic.intervals import Interval
@@ -129,22 +129,10 @@ def _is_held(operation: Operation, operands: list[Array], array: Array) -> bool:
     return any(cells.any() for cells in blocked)
 
 
-def evaluate_region(
-    expression: Expression,
-    region: Region,
-    value_of: Callable[[Step, Region], Array],
-    constant: Callable[[float], Any] | None = None,
-) -> Array:
-    """Return some rows and columns of an expression's array; the arguments are as for `evaluate`.
+Region = tuple[slice, slice]
+"""Some rows and columns of an array."""
 
-    An axis of size 1 stays, as it broadcasts.
-    """
-    if isinstance(expression, Step):
-        return value_of(expression, region)
-    regions, rest = expression.needs(region)
-    pairs = zip(expression.operands, regions, strict=True)
-    arrays = [evaluate_region(operand, inner, value_of, constant) for operand, inner in pairs]
-    return cut(apply_to(expression, arrays, constant), rest)
+ALL = slice(None)
 
 
 def cut(array: Array, region: Region) -> Array:
@@ -242,11 +230,7 @@ def rewritten(
         for place, operand in enumerate(expression.operands):
             for other in rewritten(operand, rule):
                 others = iter([*expression.operands[:place], other])
-                yield with_operands(expression, partial(_next_or_same, others))
-
-
-def _next_or_same(others: Iterator[Expression], operand: Expression) -> Expression:
-    return next(others, operand)
+                yield with_operands(expression, partial(next, others))  # then each as it is
 
 
 Values: TypeAlias = "Array | Interval"
@@ -283,7 +267,7 @@ class Replay(Generic[V]):
         settle: Callable[[Step, V], V] = lambda step, value: value,
         worked: Mapping[str, V] | None = None,
         instead: Change = EMPTY,
-        of_input: Callable[[Step], V] | None = None,
+        of_input: Callable[[Step], V] = lambda step: cast(V, step.array),  # taken with intervals
     ) -> None:
         self._steps = list(steps)
         self._rest = iter(self._steps)
@@ -301,24 +285,22 @@ class Replay(Generic[V]):
     def __call__(self, step: Step) -> V:
         """Return the value of a step, or of an input."""
         if step.operation is None:
-            return self._input(step)
+            if step.name not in self._inputs:
+                self._inputs[step.name] = self._of_input(step)
+            return self._inputs[step.name]
         if step.name not in self._values and not self._is_walking:
-            self._walk_to(step)
+            self._is_walking = True
+            try:
+                for following in self._rest:
+                    if following.name not in self._values:
+                        self._work(following)
+                    if following.name == step.name:
+                        break
+            finally:
+                self._is_walking = False
         if step.name not in self._values:
             self._work(step)  # a later step, from which another operation goes on
         return self._values[step.name]
-
-    def _walk_to(self, step: Step) -> None:
-        """Work out every step up to this one."""
-        self._is_walking = True
-        try:
-            for following in self._rest:
-                if following.name not in self._values:
-                    self._work(following)
-                if following.name == step.name:
-                    break
-        finally:
-            self._is_walking = False
 
     def _work(self, step: Step) -> None:
         value = self._known(step)
@@ -333,13 +315,6 @@ class Replay(Generic[V]):
         """Work a step out again when it is needed; every step before it must be up to date."""
         self._values.pop(step.name, None)
         self._results.pop(step.name, None)
-
-    def _input(self, step: Step) -> V:
-        if self._of_input is None:
-            return cast(V, step.array)  # operations take arrays and intervals together
-        if step.name not in self._inputs:
-            self._inputs[step.name] = self._of_input(step)
-        return self._inputs[step.name]
 
     def result(self, step: Step) -> V:
         """Return the result of a step's operation on the values before it, even if it is known."""

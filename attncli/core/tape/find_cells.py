@@ -13,18 +13,18 @@ from attncli.core.errors import Fault, InputError, NotThere, fail
 from attncli.core.numbers.written import decimal_of
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape import cell_names
-from attncli.core.tape.cell_names import Cells, meant
+from attncli.core.tape.cell_names import Cells, meant, size_along, span_of
 from attncli.core.tape.operations import Scale, mixes_values
 from attncli.core.tape.step import Step, row_letter
-from attncli.core.text.strings import count_in, near_words, regex, those_like, visible
+from attncli.core.text.strings import near_words, regex, those_like, visible
 
 Steps: TypeAlias = Mapping[str, Step]
 
-MOST_LISTED = 12
-"""Maximum number of labels that an error message lists, and of steps if it lists all."""
-
 HEAD = regex(r"(?P<name>.*?)(?<![\s_])[\s_]*+(?:head[\s_]*+)?(?P<head>\d{1,4})", re.IGNORECASE)
 """A step with the number of a head behind it: `Q_2`, `weights head 2`."""
+
+OF_TIME = regex(r".+_\d+")
+"""The name of a step at a time, `scores_2`."""
 
 ROW_NAME = regex(r"([a-zA-Z])(\d{1,4})")
 """The letter of a row and its number: `q1` for q_1."""
@@ -100,7 +100,7 @@ class _Reader(Record):
         name = self.with_symbol(name)
         base, bracket, rest = (part.strip() for part in name.partition("["))
         groups = _groups(f"[{rest}", name) if bracket else []
-        step, no_row, is_transposed = self.exact(base) or self.of_time(base), None, False
+        step, no_row, is_transposed = self.exact(base), None, False
         if step is None and not bracket:
             try:
                 row = self.of_row(base)
@@ -111,12 +111,13 @@ class _Reader(Record):
         step = step or self.called(base)
         if step is None and (match := TRANSPOSED.fullmatch(base)):
             step = self.exact(match["name"]) or self.called(match["name"])
-            has_words = groups and not groups[-1].startswith(step.leading if step else ())
-            groups = [*groups[:-1], _transposed(groups[-1])] if has_words else groups
-            is_transposed = not has_words
-        if step is None and (of_head := self.of_head(base)):
-            step, head = of_head
-            groups = [f"head {head}", *groups]
+            is_transposed = not groups or groups[-1].startswith(step.leading if step else ())
+            if not is_transposed and len(words := _parts(groups[-1])) < 3:  # `1, am` for [am, 1]
+                groups[-1] = ", ".join([*words[1:], ":"][:1] + words[:1])
+        if step is None and (match := HEAD.fullmatch(base)):
+            whole = self.exact(match["name"]) or self.called(match["name"])
+            if whole is not None and "head" in whole.leading:
+                step, groups = whole, [f"head {match['head']}", *groups]
         if step is None and (letter := ROW_NAME.fullmatch(name)) and letter[1].islower():
             with suppress(InputError):
                 return self.read(f"{letter[1]}_{letter[2]}")
@@ -147,11 +148,17 @@ class _Reader(Record):
         return name
 
     def exact(self, base: str) -> Step | None:
-        """Return the step or input of a name, or of a course's name, also of the only layer."""
+        """Return the step or input of a name, or of a course's name, also of the only layer.
+
+        A word and a number may be that of a step at a time: s_2.
+        """
         names = (base, base.removeprefix("layers.1."))
         known_steps = (known.get(name) for name in names for known in (self.steps, self.inputs))
         of_course = (step for step in self.steps.values() if base and step.called == base)
-        return next(filter(None, chain(known_steps, of_course)), None)
+        if step := next(filter(None, chain(known_steps, of_course)), None):
+            return step
+        timed = [one for one in meant(base, self.steps, self.added) if OF_TIME.fullmatch(one)]
+        return self.steps[timed[0]] if len(timed) == 1 else None
 
     def called(self, word: str) -> Step | None:
         """Return the step that a letter or another word means, None if none does.
@@ -160,12 +167,10 @@ class _Reader(Record):
         """
         step = self.of_letter(word)
         step = step or self.likeliest(one for one in self.steps.values() if one.symbol == word)
-        if step is None:
-            names = meant(word, self.steps, self.added)
-            if len(names) > 1:
-                raise several_meant(word, names)
-            step = self.steps[names[0]] if names else None
-        return step
+        names = [] if step else meant(word, self.steps, self.added)
+        if len(names) > 1:
+            raise several_meant(word, names)
+        return self.steps[names[0]] if names else step
 
     def likeliest(self, steps: Iterable[Step]) -> Step | None:
         """Return the step that is probably meant, of several with the same symbol: the last one.
@@ -191,11 +196,6 @@ class _Reader(Record):
             return step
         return self.inputs.get("memory", self.inputs.get("X")) if letter == "v" else None
 
-    def of_time(self, word: str) -> Step | None:
-        """Return the step at a time that a word and a number mean: scores_2 for s_2."""
-        names = [name for name in meant(word, self.steps, self.added) if cell_names.has_time(name)]
-        return self.steps[names[0]] if len(names) == 1 else None
-
     def of_row(self, base: str) -> Cells | None:
         """Return the cells of a row, in every head, by its name in formulas: q_am."""
         pieces = base.split("_")
@@ -208,12 +208,6 @@ class _Reader(Record):
                 leads = map(range, step.value.shape[: len(step.leading)])
                 return Cells(step, (*leads, *_along(step, [word], base)))
         return None
-
-    def of_head(self, base: str) -> tuple[Step, str] | None:
-        """Return a step with heads and the number of a head that is written behind its name."""
-        match = HEAD.fullmatch(base)
-        step = match and (self.exact(match["name"]) or self.called(match["name"]))
-        return (step, match["head"]) if match and step and "head" in step.leading else None
 
     def unknown(self, base: str, name: str) -> InputError:
         """Return the error for a name that means no step, with the nearest that does."""
@@ -257,25 +251,6 @@ def find_steps(word: str, steps: Steps, inputs: Steps, added: Collection[str]) -
     return [] if step is None else [step]
 
 
-def find_places(text: str, axis: str, steps: Steps, name: str) -> list[int]:
-    """Return the places along an axis that a text names, in its order: `love`, `1-3,AI`.
-
-    It is called `name` in messages.
-
-    Raises:
-        InputError: for a place that does not exist, or an axis that no step has.
-    """
-    step = next((one for one in steps.values() if axis in one.axes), None)
-    if step is None:
-        raise fail(f"{visible(name)}: no step of this calculation has an axis {axis}")
-    places: list[int] = []
-    for part in filter(None, map(str.strip, text.split(","))):
-        is_place = "-" not in part or _labelled_places(step, axis, part)
-        span = _span(step, axis, part if is_place else part.replace("-", ":", 1), name)
-        places += [span] if isinstance(span, int) else span
-    return list(dict.fromkeys(places))
-
-
 def several_meant(word: str, names: Sequence[str]) -> InputError:
     """Return the error for a word that people use for several of the steps."""
     message = f"{visible(word)} may mean {', '.join(names[:-1])} or {names[-1]} here"
@@ -296,17 +271,11 @@ def _cells(step: Step, groups: Sequence[str], name: str) -> Cells:
         axis = match[1] if match else step.leading[at] if number < len(step.leading) else ""
         if axis not in step.leading or axis in places:
             raise _wrong_lead(step, name)
-        places[axis] = _span(step, axis, match[2] if match else group, name)
+        places[axis] = span_of(step, axis, match[2] if match else group, name)
     if words is not None and 0 < len(places) < len(step.leading):
         raise _wrong_lead(step, name)
-    leads = (places.get(axis, range(_size(step, axis))) for axis in step.leading)
+    leads = (places.get(axis, range(size_along(step, axis))) for axis in step.leading)
     return Cells(step, (*leads, *_along(step, words or [], name)))
-
-
-def _transposed(group: str) -> str:
-    """Return places along rows and columns as those of the transposed matrix: `1, am`."""
-    words = _parts(group)
-    return group if len(words) > 2 else ", ".join([*words[1:], ":"][:1] + words[:1])
 
 
 def _wrong_lead(step: Step, name: str) -> InputError:
@@ -333,56 +302,8 @@ def _along(step: Step, words: Sequence[str], name: str) -> tuple[int | range, ..
         hint = f"such as {_first_cell(step)}"
         raise fail(f"{visible(name)} gives {len(words)} {places}", hint=hint)
     pairs = zip(named, words, strict=True)
-    spans = {at: _span(step, axes[at], word, name) for at, word in pairs}
-    return tuple(spans.get(at, range(_size(step, axes[at]))) for at in on_paper)
-
-
-def _size(step: Step, axis: str) -> int:
-    return step.value.shape[step.axes.index(axis)]
-
-
-def _span(step: Step, axis: str, word: str, name: str) -> int | range:
-    """Return the place along an axis that a word names, or the places from one to another."""
-    size = _size(step, axis)
-    if word == ":":
-        return range(size)
-    for colon in (match.start() for match in re.finditer(":", word)):
-        ends = word[:colon].strip(), word[colon + 1 :].strip()
-        known_ends = [_labelled_places(step, axis, end) if end else [None] for end in ends]
-        if _labelled_places(step, axis, word) or [len(places) for places in known_ends] != [1, 1]:
-            continue
-        (first,), (last,) = known_ends
-        first, last = first or 0, size - 1 if last is None else last
-        if first > last:
-            message = f"{visible(name)}: {visible(ends[0])} comes after {visible(ends[1])}"
-            raise fail(message, hint=f"write {visible(ends[1])}:{visible(ends[0])}")
-        return range(first, last + 1)
-    places = _labelled_places(step, axis, word)
-    if len(places) == 1:
-        return places[0]
-    if places:
-        at = f"the places {' and '.join(str(i + 1) for i in places)} of the {axis} axis"
-        raise fail(f"{visible(name)}: {visible(word)} is at {at}", hint="give the number")
-    labels = step.labels.get(axis, ())
-    known = f"the numbers 1 to {size}"
-    if labels and len(labels) <= MOST_LISTED:
-        known = f"{', '.join(map(visible, labels))}, or {known}"
-    message = f"{visible(name)}: there is no {axis} {visible(word)}"
-    raise InputError(NotThere(message, hint=f"there are {known}"))
-
-
-def _labelled_places(step: Step, axis: str, word: str) -> list[int]:
-    """Return the places along an axis that a word means: a label, in quotes or not, or a number."""
-    labels = step.labels.get(axis, ())
-    places = step.labelled(axis, word[1:-1] if re.fullmatch('".*"', word, re.DOTALL) else word)
-    if word.isdecimal() and not all(cell_names.are_clear(labels)[i] for i in places):
-        places = []  # the number of a place
-    if not places:  # the label and number that tables show, as the(1), if the label occurs twice
-        pairs = zip(labels, cell_names.told_apart(labels), strict=True)
-        places = [i for i, (label, told) in enumerate(pairs) if told == word != label]
-    if not places and 1 <= count_in(word) <= _size(step, axis):
-        places = [int(word) - 1]
-    return places
+    spans = {at: span_of(step, axes[at], word, name) for at, word in pairs}
+    return tuple(spans.get(at, range(size_along(step, axes[at]))) for at in on_paper)
 
 
 def _groups(rest: str, name: str) -> list[str]:

@@ -30,11 +30,6 @@ LEADING = ("batch", "head")
 Places: TypeAlias = int | str | slice | EllipsisType | Array
 """An index of a step along one axis: a label, or an index of NumPy."""
 
-Region = tuple[slice, slice]
-"""Some rows and columns of an array."""
-
-ALL = slice(None)
-
 OPERANDS = {"Expression", "Step", "tuple[Expression, ...]", "tuple[Step, ...]", "Step | None"}
 """Annotations of fields that hold an operand, or several, or perhaps one."""
 
@@ -80,8 +75,7 @@ class Operation(Record, eq=False):
     @property
     def leading(self) -> tuple[str, ...]:
         """The axes batch and head that the result has: those of any operand."""
-        names = {name for operand in self.operands for name in operand.leading}
-        return tuple([name for name in LEADING if name in names])
+        return tuple([name for name in LEADING if any(name in x.leading for x in self.operands)])
 
     @property
     def labels(self) -> Mapping[str, tuple[str, ...]]:
@@ -132,23 +126,6 @@ class Operation(Record, eq=False):
         """Return the result for operands that are intervals."""
         return self.apply(*operands)
 
-    def needs(self, region: Region) -> tuple[list[Region], Region]:
-        """Return the regions of the operands that a region of the result needs.
-
-        The second value is the region of their result that is still to be cut out.
-        """
-        count = len(self.operands)
-        if self.pointwise:
-            return [region] * count, (ALL, ALL)
-        sides, words = axes_of(self.shape)
-        of_word = dict(zip(reversed(words[:2]), reversed(region), strict=False))
-        needed = [(ALL, ALL, *(of_word.get(word, ALL) for word in side[:2])) for side in sides]
-        cut = {word for side in sides for word in side[:2]}
-        rest = ["", *words[:2]][-2:] if words else ["", ""]
-        rows, columns = (ALL if w in cut else part for w, part in zip(rest, region, strict=True))
-        regions = [(slices[-2], slices[-1]) for slices in needed]
-        return [*regions, *[(ALL, ALL)] * (count - len(sides))], (rows, columns)
-
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Yield each operand with the derivative of a loss with regard to it.
 
@@ -170,7 +147,6 @@ class Operation(Record, eq=False):
         raise NotImplementedError
 
     def notations(self, columns: bool) -> tuple[tree.Formula, ...]:
-        """Return the formulas of the operands."""
         return tuple([notation_of(operand, columns) for operand in self.operands])
 
     def transposed_notation(self, columns: bool) -> tree.Formula:
@@ -308,18 +284,18 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
 
     def _index(self, axis: int, place: Places) -> Any:
         """Return NumPy's index for a label, or for a slice with a label at an end."""
-        if not isinstance(place, slice):
-            return self._place(self.axes[axis], place) if isinstance(place, str) else place
-        start, stop = (self._index(axis, end) for end in (place.start, place.stop))
-        return slice(start, stop + 1 if isinstance(place.stop, str) else stop, place.step)
-
-    def _place(self, axis: str, label: str) -> int:
-        places, labels = self.labelled(axis, label), self.labels.get(axis, ())
+        if isinstance(place, slice):
+            start, stop = (self._index(axis, end) for end in (place.start, place.stop))
+            return slice(start, stop + 1 if isinstance(place.stop, str) else stop, place.step)
+        if not isinstance(place, str):
+            return place
+        name = self.axes[axis]
+        places, labels = self.labelled(name, place), self.labels.get(name, ())
         if len(places) == 1:
             return places[0]
-        which = f"more than one {label}" if places else f"no {label}"
+        which = f"more than one {place}" if places else f"no {place}"
         known = f"there are {', '.join(labels)}" if labels else "it has no labels"
-        raise KeyError(f"{which} along the axis {axis} of {self.name}; {known}")
+        raise KeyError(f"{which} along the axis {name} of {self.name}; {known}")
 
     def on_paper(self, array: Array) -> Array:
         """Return an array of the step's layout, (batch, head, row, column), as it is written."""
@@ -354,10 +330,8 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
         name = tree.named(self.word)
         if self.operation is None:
             return name
-        if self.is_given:
-            return tree.Phrase((name, tree.Fence(tree.Words("given"))))
         right = self.without_layer(notation_of(self.operation, self.columns))
-        if right == name:  # as of a row of Q, which is called q_1
+        if self.is_given or right == name:  # as of a row of Q, which is called q_1
             return tree.Phrase((name, tree.Fence(tree.Words("given"))))
         if self.vanishes:
             is_loose = isinstance(right, (tree.Listed, tree.Phrase))

@@ -185,8 +185,10 @@ class Tape:
         if self.kept is None:
             return step
         # Its operands are the steps as the tape has them, perhaps without their numbers.
-        step = replace(step, operation=with_steps(operation, self.steps))
-        self.steps[name] = step if name in self.kept else without_numbers(step)
+        step = self.steps[name] = replace(step, operation=with_steps(operation, self.steps))
+        if name not in self.kept:  # for formulas alone: of the same shape, in the memory of one nan
+            nan = step.array.dtype.type(np.nan)
+            self.steps[name] = replace(step, array=np.broadcast_to(nan, step.array.shape))
         return step
 
     def too_large(self, name: str, *inner: Expression) -> InputError:
@@ -218,8 +220,3 @@ class Tape:
             return {}
         places = zip(trailing, array.shape[array.ndim - len(trailing) :], strict=True)
         return {axis: self.labels[axis][:size] for axis, size in places if axis in self.labels}
-
-
-def without_numbers(step: Step) -> Step:
-    """Return a step for formulas alone: its array has the same shape, in the memory of one nan."""
-    return replace(step, array=np.broadcast_to(step.array.dtype.type(np.nan), step.array.shape))
