@@ -13,9 +13,7 @@ array([[0.98, 0.02, 0.01],
 
 from __future__ import annotations
 
-from attncli.core.text.notebook import Shown
-
-# This file imports nothing else, not even `typing`: it runs before `__main__` can replace Python's
+# This file imports nothing, not even `typing`: it runs before `__main__` can replace Python's
 # traceback for an interrupt.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,15 +101,6 @@ def __getattr__(name: str) -> object:
     value: object = getattr(import_module(f"attncli.{home}"), name)
     globals()[name] = value
     return value
-
-
-def _page(shown: Trace | Report, form: str) -> str:
-    from attncli.printing.formats import render
-
-    return render(shown, form)
-
-
-Shown.page = _page
 
 
 def __dir__() -> list[str]:

@@ -136,7 +136,8 @@ def by_onnx(case: Case) -> Callable[[], Any]:
 
 def part_alone(case: Case, part: str) -> Callable[[], Any]:
     """Return the two products of every tile, or its exponentials, on every processor, alone."""
-    from attncli.core.attention import threads, tile_loop
+    from attncli.core.arithmetic.machine import over_threads
+    from attncli.core.attention import tile_loop
 
     q, k, v = arrays_of(case)
     tiling = tile_loop.tiling_of(q[None], k[None])
@@ -158,7 +159,7 @@ def part_alone(case: Case, part: str) -> Callable[[], Any]:
                 np.matmul(buffers.scores, v[head, keys], buffers.product)
 
     tasks = [(head, first) for head in range(case["heads"]) for first in range(0, n, rows)]
-    return lambda: threads.over_threads(work, tasks, tiling.threads)
+    return lambda: over_threads(work, tasks, tiling.threads)
 
 
 ENGINES: dict[str, Callable[[Case], Callable[[], Any]]] = {

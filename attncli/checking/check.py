@@ -32,12 +32,11 @@ from attncli.checking.judging.readings import Way, judged_as_read, likeliest_way
 from attncli.checking.naming.diagnosis import carried_forward
 from attncli.core.arithmetic.elements import Array
 from attncli.core.calculation.compute import compute
-from attncli.core.calculation.trace import Trace, equal_steps, with_named_steps
+from attncli.core.calculation.trace import Shown, Trace, equal_steps, with_named_steps
 from attncli.core.errors import InputError, located
 from attncli.core.problem.marking import Marking, as_points
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.text.notebook import Shown
 from attncli.core.text.strings import all_of
 from attncli.reading.document import Submission, Unread, own_submission, submission_of
 

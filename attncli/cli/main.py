@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from attncli.cli.output import READER_WENT_AWAY, leave, status_of
-from attncli.core.arithmetic.memory import keep_within_memory
+from attncli.core.arithmetic.machine import keep_within_memory
 from attncli.core.errors import fail
 from attncli.core.text.strings import visible
 

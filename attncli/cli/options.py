@@ -17,7 +17,7 @@ from typer import Option
 from typer.core import TyperOption
 
 from attncli.cli.output import refuse_input, tell
-from attncli.core.arithmetic.memory import of_bytes, room_within_limit
+from attncli.core.arithmetic.machine import of_bytes, room_within_limit
 from attncli.core.errors import fail
 from attncli.core.text.strings import visible
 

@@ -200,7 +200,7 @@ def _traces(
 
 def _warn_of_size(problem: "Problem", format_: str, selection: "Selection") -> None:
     """Warn if all steps of a problem are much text; refuse more numbers than are kept."""
-    from attncli.core.arithmetic.memory import of_bytes
+    from attncli.core.arithmetic.machine import of_bytes
     from attncli.core.calculation.compute import numbers_of_steps
 
     characters = CHARACTERS if selection.decimals is None else selection.decimals + 4

@@ -17,6 +17,7 @@ from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from attncli.core.arithmetic.machine import processors
 from attncli.core.errors import InputError, fail, not_installed, reason_of
 from attncli.core.text.strings import visible
 
@@ -73,13 +74,12 @@ class Processes(Pool):
         from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
         from multiprocessing import get_context
 
-        has_affinity = hasattr(os, "sched_getaffinity")  # as Linux has
-        every = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+        count = count or processors()
         # A copy of this process, which has no other thread yet, starts in 10 ms, a new one in 200.
         context = get_context("fork" if sys.platform == "linux" else None)
         self.broken = (BrokenExecutor,)
-        self._new = partial(ProcessPoolExecutor, count or every, context, _begin)
-        self.most = LISTS_PER_PROCESS * (count or every)
+        self._new = partial(ProcessPoolExecutor, count, context, _begin)
+        self.most = LISTS_PER_PROCESS * count
 
     def start(self, work: Callable[[list[Item]], Result]) -> Callable[[list[Item]], Future[Result]]:
         self.executor = self._new((work,))

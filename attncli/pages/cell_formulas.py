@@ -11,8 +11,7 @@ from copy import copy
 
 import numpy as np
 
-from attncli.core.arithmetic.calls import Call
-from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.elements import Array, Call
 from attncli.core.calculation.trace import Trace
 from attncli.core.errors import InputError
 from attncli.core.explaining.explain import CellPlace, Explainer, Explanation

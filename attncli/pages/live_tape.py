@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli.core.arithmetic.calls import Call
-from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.elements import Array, Call
 from attncli.core.arithmetic.floats import largest_exponent
 from attncli.core.attention.softmax import (
     Exp,

@@ -13,12 +13,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from attncli.core.arithmetic.calls import Call, PlainCall
-from attncli.core.arithmetic.elements import Array, filled
+from attncli.core.arithmetic.elements import Array, Call, PlainCall, filled
 from attncli.core.calculation.trace import Trace
 from attncli.core.errors import InputError
 from attncli.core.formulas import tree
-from attncli.core.formulas.cells import BLOCKED, NEARLY_BLOCKED, Range, Reference
+from attncli.core.formulas.printers import BLOCKED, NEARLY_BLOCKED, Range, Reference
 from attncli.core.formulas.tree import Formula
 from attncli.core.tape.evaluation import array_of, evaluate
 from attncli.core.tape.step import Expression, Step

@@ -16,7 +16,7 @@ from attncli.core.calculation.compute import compute
 from attncli.core.calculation.trace import Trace
 from attncli.core.errors import fail, not_installed
 from attncli.core.formulas import tree
-from attncli.core.formulas.cells import BLOCKED, Reference, spreadsheet_text
+from attncli.core.formulas.printers import BLOCKED, Reference, spreadsheet_text
 from attncli.core.formulas.text import text
 from attncli.core.numbers.grid import is_word
 from attncli.core.problem.keys import TEXT_KEYS

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli.core.arithmetic.calls import CallRecorder, each
-from attncli.core.arithmetic.elements import ERF, Array
+from attncli.core.arithmetic.elements import ERF, Array, CallRecorder, each
 from attncli.core.attention.norms_and_activations import Phi
 from attncli.core.calculation.trace import Trace
 from attncli.core.errors import fail, located

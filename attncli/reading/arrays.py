@@ -10,7 +10,7 @@ from itertools import compress
 from math import prod
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
-from attncli.core.arithmetic.memory import of_bytes
+from attncli.core.arithmetic.machine import of_bytes
 from attncli.core.errors import InputError, as_damage, fail
 from attncli.core.numbers.written import vanishes
 from attncli.core.problem.key_values import MAX_KEPT_AS_WRITTEN

@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from attncli.core.arithmetic.memory import of_bytes
+from attncli.core.arithmetic.machine import of_bytes
 from attncli.core.errors import InputError, Place, as_damage, fail, located, reason_of
 from attncli.core.records import Record
 from attncli.core.text.strings import near_words, regex, visible

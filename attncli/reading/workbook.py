@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from zipfile import ZipFile
 
 from attncli.core.errors import as_damage, fail, not_installed
-from attncli.core.formulas.cells import NEARLY_BLOCKED
+from attncli.core.formulas.printers import NEARLY_BLOCKED
 from attncli.core.numbers.grid import GROUPED
 from attncli.core.text.numbers import every_digit, fixed
 from attncli.core.text.strings import regex

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.core.attention import threads
+from attncli.core.arithmetic import machine
 from attncli.core.calculation import compute as computing
 from attncli.printing.formats import steps_named
 from attncli.reading.load import load_each
@@ -104,13 +104,13 @@ def test_the_memory_of_a_calculation_is_estimated(
 def test_the_limit_is_what_the_machine_has() -> None:
     program = """
 import resource
-from attncli.core.arithmetic import memory
-free = memory.free_memory()
-memory.keep_within_memory()
+from attncli.core.arithmetic import machine
+free = machine.free_memory()
+machine.keep_within_memory()
 most, _ = resource.getrlimit(resource.RLIMIT_DATA)
-print(memory.room_within_limit() <= free, free < memory.UNKNOWN)
+print(machine.room_within_limit() <= free, free < machine.UNKNOWN)
 try:
-    bytearray(memory.room_within_limit() + 2**24)
+    bytearray(machine.room_within_limit() + 2**24)
 except MemoryError:
     print("refused")
 """
@@ -147,8 +147,8 @@ def test_too_little_memory_is_a_sentence(
 
 
 def test_short_memory_starts_no_more_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "room_within_limit", lambda: 2 * threads.THREAD_BYTES - 1)
-    assert threads.threads_available() == 1
+    monkeypatch.setattr(machine, "room_within_limit", lambda: 2 * machine.THREAD_BYTES - 1)
+    assert machine.threads_available() == 1
 
 
 @cases("memory", "read_alone")

@@ -1,6 +1,6 @@
 """Fill the memory, or run something, from a workbook."""
 
-from attncli.core.arithmetic.memory import of_bytes
+from attncli.core.arithmetic.machine import of_bytes
 from attncli.reading.sheets import MAX_BLOCKS
 from attncli.reading.workbook import MAX_ELEMENTS, MAX_PARTS, MAX_ROWS, MAX_STYLES, MAX_UNPACKED
 from tests.attacks import Attn, Patch, Path, refuse, save

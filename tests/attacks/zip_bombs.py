@@ -3,7 +3,7 @@
 import struct
 from functools import partial
 
-from attncli.core.arithmetic.memory import of_bytes
+from attncli.core.arithmetic.machine import of_bytes
 from attncli.reading import files
 from tests.attacks import Attn, Patch, Path, save
 from tests.reading.test_zip_files import zipped

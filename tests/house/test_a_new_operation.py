@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.core.arithmetic.calls import Call
-from attncli.core.arithmetic.elements import filled
+from attncli.core.arithmetic.elements import Call, filled
 from attncli.core.arithmetic.intervals import Interval
 from attncli.core.attention.masks import Masked
 from attncli.core.attention.weights import normalize

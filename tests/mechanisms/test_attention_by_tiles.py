@@ -20,7 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import attncli
-from attncli.core.attention import threads, tile_loop, weights
+from attncli.core.arithmetic import machine
+from attncli.core.attention import tile_loop, weights
 from attncli.core.attention.masks import is_kept, keys_seen
 from attncli.core.errors import InputError
 from tests.conftest import Attn
@@ -346,21 +347,21 @@ def test_memory_is_not_that_of_the_plain_lines(
 
 
 def test_blas_has_its_threads_again_and_the_environment_is_as_it_was() -> None:
-    blas = threads._blas_threads()
+    blas = machine._blas_threads()
     assert blas is not None  # NumPy's own wheels have OpenBLAS
     read, write = blas
     before, environment = read(), dict(os.environ)
     seen: list[int] = []
     try:
         write(2)
-        threads.over_threads(lambda _: seen.append(read()), list(range(9)), 2)
+        machine.over_threads(lambda _: seen.append(read()), list(range(9)), 2)
         assert (seen, read()) == ([1] * 9, 2)
         with pytest.raises(ZeroDivisionError):
-            threads.over_threads(lambda i: print(1 // i), [0, 1], 2)
+            machine.over_threads(lambda i: print(1 // i), [0, 1], 2)
         assert read() == 2
         with ThreadPoolExecutor(3) as pool:
             for _ in range(3):
-                pool.submit(threads.over_threads, lambda _: seen.append(read()), range(9), 2)
+                pool.submit(machine.over_threads, lambda _: seen.append(read()), range(9), 2)
         assert (seen, read()) == ([1] * 36, 2)
     finally:
         write(before)
@@ -377,13 +378,13 @@ def test_an_error_in_a_thread_is_raised_and_ends_the_others() -> None:
         time.sleep(0.01)
 
     with pytest.raises(ValueError, match="3"):
-        threads.over_threads(work, list(range(100)), 2)
+        machine.over_threads(work, list(range(100)), 2)
     assert len(done) < 50
 
 
 def test_one_thread_where_blas_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "_blas_threads", lambda: None)
-    assert threads.threads_available() == 1
+    monkeypatch.setattr(machine, "_blas_threads", lambda: None)
+    assert machine.threads_available() == 1
     trace = attncli.compute(attncli.Problem(X=normal(600, 4)), only=("output",))
     assert trace.path.startswith("streamed, ")
     assert "threads" not in trace.path
@@ -391,7 +392,7 @@ def test_one_thread_where_blas_is_unknown(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_numpy_of_another_blas_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
-    assert threads._blas_threads() is None
+    assert machine._blas_threads() is None
 
 
 @pytest.mark.parametrize(("said", "count"), [("1", 1), ("", None), ("0", None), ("many", None)])
@@ -399,9 +400,9 @@ def test_omp_num_threads_is_heeded(
     said: str, count: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    every = threads.threads_available()
+    every = machine.threads_available()
     monkeypatch.setenv("OMP_NUM_THREADS", said)
-    assert threads.threads_available() == (count or every)
+    assert machine.threads_available() == (count or every)
 
 
 def test_threads_do_not_change_a_digit(small: Any) -> None:

@@ -149,8 +149,7 @@ try:
 except ImportError:
     print(_signal.getsignal(_signal.SIGINT) == _signal.SIG_DFL)
 """
-    package = ["attncli", "__future__", "attncli.core", "attncli.core.text"]
-    before = [*package, "attncli.core.text.notebook", "attncli.__main__"]
+    before = ["attncli", "__future__", "attncli.__main__"]
     assert printed_by(code, "-I", "-S") == [*before, "True"]
 
 

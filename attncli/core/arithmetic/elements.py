@@ -1,6 +1,10 @@
-"""Elements of arrays that are not floats, such as terms, which remember their calculation.
+"""Arrays that do not hold floats: of elements that remember, and those that record calls.
 
-The functions let such elements remember why a value was chosen; floats pass through as they are.
+Elements, such as terms, remember their calculation; `because` lets them remember why a value was
+chosen, while floats pass through as they are. A `CallRecorder` hands every call of NumPy that is
+made with it to one method; the NumPy program (`-f numpy`) makes text of it. `Call` keeps the calls
+themselves: a page that recalculates makes them again, and cells are followed back through the calls
+that only move numbers.
 """
 
 from __future__ import annotations
@@ -149,3 +153,181 @@ def erf(array: Any) -> Any:
 def _each(array: Array, function: Callable[[Any], Any]) -> Array:
     results: Array = np.frompyfunc(function, 1, 1)(array)  # also of plain numbers among elements
     return results
+
+
+class CallRecorder(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array whose functions, operators and methods are all calls of `called`."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+    def called(self, function: Callable[..., Any], args: Any, options: dict[str, Any]) -> Any:
+        """Return what a function of NumPy gives, with the call that gives it."""
+        raise NotImplementedError
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape))
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if method != "__call__":  # such as `np.add.reduce`
+            raise NotImplementedError(f"calls have no np.{ufunc.__name__}.{method}")
+        result = self.called(ufunc, inputs, {})
+        if "out" not in options:
+            return result
+        return self.called(np.where, (options["where"], result, options["out"][0]), {})
+
+    def __array_function__(self, function: Any, types: object, args: Any, options: Any) -> Any:
+        return self.called(function, args, options)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        function = getattr(np, name)
+        return lambda *args, **options: self.called(function, (self, *args), options)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.called(getitem, (self, key if isinstance(key, tuple) else (key,)), {})
+
+    def reshape(self, *shape: Any) -> Any:
+        return self.called(np.reshape, (self, shape[0] if len(shape) == 1 else shape), {})
+
+    def astype(self, dtype: object) -> Any:  # operations change it only to that of an operand
+        return self
+
+
+def each(items: Any, kind: type | tuple[type, ...], rule: Callable[[Any], Any]) -> Any:
+    """Return nested lists and tuples with a rule applied to everything of a kind in them."""
+    if isinstance(items, list | tuple):
+        return type(items)(each(item, kind, rule) for item in items)
+    return rule(items) if isinstance(items, kind) else items
+
+
+OPERANDS_ALONG_AXIS = {"total": 1, "cumsum": 1, "sort": 1, "take_along_axis": 2}
+"""Other functions along one axis, which stays, with the number of their operands."""
+
+
+class Call(CallRecorder):
+    """An array with the call that gives it: of a function, on other calls, numbers and arrays.
+
+    A choice that depends on numbers is made so that the calls are right for all of them: a number
+    of an operation may be any (it is `!= 1`), an array may hold a 0 (`all()` is false).
+
+    Attributes:
+        array: the numbers, shaped as operations take them.
+        name: that of the function; "move" if the numbers are those at some places of the operands,
+            which are counted through all of them; nothing if `source` gives the array.
+        operands: calls, arrays and numbers.
+        options: an axis; of a move, the places, shaped as the result.
+        source: what gives the array if no call does, such as a step.
+    """
+
+    dtype = np.dtype(float)
+
+    def __init__(
+        self,
+        array: Array,
+        name: str = "",
+        operands: tuple[Any, ...] = (),
+        options: tuple[Any, ...] = (),
+        source: Any = None,
+    ) -> None:
+        self.array, self.name, self.operands = array, name, operands
+        self.options, self.source = options, source
+        self.shape = array.shape
+
+    def origin(self) -> tuple[tuple[Call, ...], Array]:
+        """Return the calls whose numbers these are, in other places; and the places."""
+        if self.name == "move":
+            return self.operands, self.options[0]
+        return (self,), np.arange(self.size).reshape(self.shape)
+
+    def called(self, function: Callable[..., Any], args: Any, options: dict[str, Any]) -> Any:
+        if function is np.result_type:
+            return self.dtype
+        args = each(args, np.generic, np.generic.item)
+        if function in MOVES:
+            return _moved(function, args, options)
+        if function is np.frexp:
+            exponent = _called("exponent", lambda x: np.frexp(x)[1], args)
+            return self.called(np.ldexp, (*args, -exponent), {}), exponent
+        name = "erf" if function is ERF else function.__name__
+        if function in REDUCTIONS:
+            return _reduced(function, *args, **options)
+        if name in OPERANDS_ALONG_AXIS:
+            count = OPERANDS_ALONG_AXIS[name]
+            (along,) = args[count:] or (options.get("axis", None if name == "cumsum" else -1),)
+            if along is not None:
+                return _called(name, function, args[:count], along)
+        if isinstance(function, np.ufunc) or function is np.where:
+            return _called(name, function, args)
+        if function in (np.zeros_like, np.ones_like):
+            return function(args[0].array, float)
+        if function is np.arange:  # in the kind of an array
+            return function(*args, **options)
+        raise NotImplementedError(f"a page cannot call np.{name}")
+
+    def __bool__(self) -> bool:
+        if self.name not in ("equal", "not_equal"):
+            raise NotImplementedError("calls are right for any numbers: use np.where, not if")
+        return self.name == "not_equal"
+
+
+class PlainCall(Call):
+    """A call of operations that are as plain as their formulas, without what floats need."""
+
+    dtype = np.dtype(np.uint64)  # neither of floats nor of objects
+
+
+def _kind(operands: Any) -> type[Call]:
+    return PlainCall if any(isinstance(one, PlainCall) for one in operands) else Call
+
+
+def _called(name: str, function: Callable[..., Any], operands: Any, *options: Any) -> Call:
+    array = np.asarray(function(*each(operands, Call, lambda call: call.array), *options))
+    numbers = array.astype(float) if array.dtype == object else array
+    return _kind(operands)(numbers, name, operands, options)
+
+
+def _reduced(
+    function: Callable[..., Any], call: Call, axis: Any = None, keepdims: bool = False
+) -> Any:
+    if axis is None and function in (np.any, np.all):
+        return function is np.any
+    if function is np.mean:
+        total = np.sum(call, axis, keepdims=keepdims)
+        return total / (call.size / total.size)
+    axes = range(call.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+
+    def along(array: Array, axis: int) -> Any:
+        return function(array, axis, keepdims=True)
+
+    for one in axes:
+        if call.shape[one] != 1:
+            call = _called(REDUCTIONS[function], along, (call,), one)
+    return call if keepdims else np.squeeze(call, tuple(axes))
+
+
+def _refuse_as_place(call: Call) -> None:
+    raise NotImplementedError("a page cannot take numbers for places")
+
+
+def _moved(function: Callable[..., Any], args: Any, options: dict[str, Any]) -> Call:
+    """Return a move, which includes those that gave the operands."""
+    first, *others = args
+    each([*others, *options.values()], Call, _refuse_as_place)
+    if function in JOINS:
+        first = [part for part in each(first, np.ndarray, Call) if part.size]
+    operands: list[Call] = []
+
+    def placed(call: Call) -> Array:
+        parts, places = call.origin()
+        before = sum(part.size for part in operands)
+        operands.extend(parts)
+        return places + before
+
+    places = function(each(first, Call, placed), *others, **options)
+    numbers = np.concatenate([part.array.ravel() for part in operands])
+    return _kind(operands)(numbers[places], "move", tuple(operands), (places,))

@@ -18,10 +18,10 @@ import numpy as np
 
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.floats import Outline, largest_exponent
+from attncli.core.arithmetic.machine import over_threads, threads_available
 from attncli.core.attention.masks import is_kept, keys_seen, of_head
 from attncli.core.attention.normalizers import is_out_of_range
 from attncli.core.attention.parameters import Rules
-from attncli.core.attention.threads import over_threads, threads_available
 from attncli.core.records import Record
 from attncli.core.tape.tape import TakeRows
 

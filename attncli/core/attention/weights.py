@@ -14,6 +14,7 @@ import numpy as np
 
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.floats import Outline, outline
+from attncli.core.arithmetic.machine import one_blas_thread
 from attncli.core.attention.masks import Mask, Masked, is_kept, kept
 from attncli.core.attention.normalizers import NORMALIZERS, tell_of_shift
 from attncli.core.attention.parameters import Normalize, Parameter, Rules
@@ -217,8 +218,7 @@ def attend(
     Raises:
         InputError: for a number that floats cannot hold, or scores that have no weights.
     """
-    from attncli.core.attention.threads import one_blas_thread  # few problems are so large
-    from attncli.core.attention.tile_loop import TileLoop, tiling_of
+    from attncli.core.attention.tile_loop import TileLoop, tiling_of  # few problems are so large
 
     _record_scores(tape, q, k, rules)
     queries, keys, scores_of, depth = _scoring(tape, q, k, rules)

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli.core.arithmetic.calls import CallRecorder, each
-from attncli.core.arithmetic.elements import ERF, Array
+from attncli.core.arithmetic.elements import ERF, Array, CallRecorder, each
 from attncli.core.calculation.compute import outlined
 from attncli.core.calculation.trace import Trace, with_meant_steps
 from attncli.core.errors import located

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property, partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -23,7 +24,6 @@ from attncli.core.problem.problem import Problem
 from attncli.core.records import Record, replace
 from attncli.core.tape.evaluation import with_steps
 from attncli.core.tape.step import Step, prefix_of
-from attncli.core.text.notebook import Shown
 from attncli.core.text.strings import called_by, did_you_mean, visible
 
 if TYPE_CHECKING:
@@ -34,6 +34,23 @@ Result = TypeVar("Result")
 MAX_KEPT_RESULTS = 1_000
 """Maximum number of results that are kept in memory; then all are dropped. One submission needs at
 most 220 of those of a sample, and 1,000 take about 16 MB (measured). Chosen."""
+
+FRAME = 'style="border:0;width:100%;height:40em"'
+
+
+class Shown:
+    """A value that has a page: Python shows it as a table, and a notebook as a page in a frame."""
+
+    def _page(self, form: str) -> str:
+        return str(import_module("attncli").render(self, form))  # a public name, from rooms above
+
+    def __str__(self) -> str:
+        return self._page("table").rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        from html import escape  # its table of names takes a millisecond that no command needs
+
+        return f'<iframe srcdoc="{escape(self._page("html"))}" {FRAME}></iframe>'
 
 
 class Trace(Record, Shown, eq=False):
