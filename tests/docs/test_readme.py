@@ -24,6 +24,16 @@ OWN_TESTS = {"from-pytorch", "many-machines", "pipelines", "teaching"}
 PAGES = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
 """Every page, whose blocks are run in a folder with the samples."""
 
+ONE_SESSION = {"five-minutes"}
+"""Pages whose blocks go on from those before them."""
+
+
+def sessions_of(page: str) -> list[str]:
+    """Return the console sessions of a page, each of which is run in a folder of its own."""
+    bodies = [body for language, body in blocks((ROOT / page).read_text()) if language == "console"]
+    return ["".join(bodies)] if Path(page).stem in ONE_SESSION else bodies
+
+
 SESSIONS = [
     pytest.param(
         body,
@@ -32,8 +42,7 @@ SESSIONS = [
     )
     for page in PAGES
     if Path(page).stem not in OWN_TESTS
-    for language, body in blocks((ROOT / page).read_text())
-    if language == "console"
+    for body in sessions_of(page)
 ]
 
 
@@ -90,6 +99,8 @@ def test_set_up_commands_are_those_that_the_whole_check_runs() -> None:
     for marker in ("compute", "test", "path"):
         assert TEXT.count(f"<!-- {marker} -->\n```sh\n") == 1
     assert {language for language, _ in BLOCKS} == {"sh", "console", "python", "text"}
+    page = (ROOT / "docs" / "five-minutes.md").read_text()
+    assert {body for language, body in blocks(page) if language == "sh"} < {b for _, b in BLOCKS}
 
 
 def test_every_block_of_the_python_page_prints_what_is_shown(
