@@ -17,7 +17,6 @@ from tests.conftest import ROOT, SAMPLES
 from tests.support.page_blocks import assert_prints_what_is_shown, blocks, session
 
 PAGE = (ROOT / "docs" / "pipelines.md").read_text()
-FIRST = "<!-- first -->\n"
 USED = {"awk", "jq", "make", "mlr", "pandas", "parallel", "xargs"}
 RECIPES = [
     (section, body)
@@ -25,7 +24,6 @@ RECIPES = [
     for language, body in blocks(section)
     if language == "console"
 ]
-"""Each block of commands, with the section that it is of."""
 
 
 def tools(body: str) -> list[str]:
@@ -48,9 +46,8 @@ def tools(body: str) -> list[str]:
 def test_recipe_prints_what_is_shown(section: str, body: str, tmp_path: Path) -> None:
     shutil.copytree(SAMPLES, tmp_path / "sample_inputs")
     above = blocks(section.partition(body)[0])
-    first = [one for _, one in above if f"{FIRST}```console\n{one}" in section]
-    makefile = "".join(one for language, one in blocks(section) if language == "make")
-    (tmp_path / "Makefile").write_text(makefile)
+    first = [one for _, one in above if f"<!-- first -->\n```console\n{one}" in section]
+    (tmp_path / "Makefile").write_text(dict(blocks(section)).get("make", ""))
     # A tool reads no settings of whoever runs the tests, nor the language of its messages.
     alone = {"HOME": str(tmp_path), "LC_ALL": "C.UTF-8", "MAKEFLAGS": "", "MAKELEVEL": ""}
     for one in (*first, body):

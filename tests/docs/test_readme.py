@@ -21,17 +21,16 @@ BLOCKS = blocks(TEXT)
 OWN_TESTS = {"from-pytorch", "many-machines", "pipelines", "teaching"}
 """Pages whose blocks need a cluster, other programs, or files of their own."""
 
-PAGES = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+FOUND = sorted({*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")})
+PAGES = [path.relative_to(ROOT).as_posix() for path in FOUND]
 """Every page, whose blocks are run in a folder with the samples."""
-
-ONE_SESSION = {"five-minutes"}
-"""Pages whose blocks go on from those before them."""
 
 
 def sessions_of(page: str) -> list[str]:
     """Return the console sessions of a page, each of which is run in a folder of its own."""
     bodies = [body for language, body in blocks((ROOT / page).read_text()) if language == "console"]
-    return ["".join(bodies)] if Path(page).stem in ONE_SESSION else bodies
+    goes_on = page == "docs/five-minutes.md"  # from each block to the next
+    return ["".join(bodies)] if goes_on else bodies
 
 
 SESSIONS = [
@@ -48,7 +47,7 @@ SESSIONS = [
 
 @pytest.mark.parametrize("block", SESSIONS)
 def test_commands_print_what_is_shown(block: str, tmp_path: Path) -> None:
-    for folder in ("sample_inputs", "tests/data/errors"):
+    for folder in ("sample_inputs", "tests/data/errors", "examples"):
         if folder in block:
             shutil.copytree(ROOT / folder, tmp_path / folder)
     assert session(block)
@@ -66,7 +65,13 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
             assert target.exists(), (page, link)
             if target.suffix == ".md" and target not in found:
                 new.add(target)
-    assert {ROOT / page for page in PAGES} <= found
+    assert {*FOUND} <= found
+
+
+def test_the_tiny_tape_is_short_and_needs_no_package() -> None:
+    text = (ROOT / "examples" / "tiny_tape.py").read_text()
+    assert len(re.findall(r"^.+$", text, re.MULTILINE)) <= 120
+    assert "attncli" not in text
 
 
 @pytest.mark.parametrize("page", ["reference", "operations", "glossary", "api", "mistakes"])
@@ -99,8 +104,8 @@ def test_set_up_commands_are_those_that_the_whole_check_runs() -> None:
     for marker in ("compute", "test", "path"):
         assert TEXT.count(f"<!-- {marker} -->\n```sh\n") == 1
     assert {language for language, _ in BLOCKS} == {"sh", "console", "python", "text"}
-    page = (ROOT / "docs" / "five-minutes.md").read_text()
-    assert {body for language, body in blocks(page) if language == "sh"} < {b for _, b in BLOCKS}
+    first_page = blocks((ROOT / "docs" / "five-minutes.md").read_text())
+    assert {("sh", body) for name, body in first_page if name == "sh"} < {*BLOCKS}
 
 
 def test_every_block_of_the_python_page_prints_what_is_shown(
