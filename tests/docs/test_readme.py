@@ -55,14 +55,17 @@ def test_commands_print_what_is_shown(block: str, tmp_path: Path) -> None:
 
 
 def test_every_page_can_be_reached_from_the_readme() -> None:
-    """Links lead to files that exist, and from page to page to every page of docs/."""
+    """Links lead to files and headings that exist, and from page to page to every page."""
     found, new = set(), {ROOT / "README.md"}
     while new:
         page = new.pop()
         found.add(page)
-        for link in re.findall(r"\]\(([^)#:]+)(?:#[\w-]+)?\)", page.read_text()):
-            target = (page.parent / link).resolve()
+        for link, anchor in re.findall(r"\]\(([^)#:]*)(?:#([\w-]+))?\)", page.read_text()):
+            target = (page.parent / link).resolve() if link else page
             assert target.exists(), (page, link)
+            headings = re.findall(r"^#+ (.*)", target.read_text(), re.MULTILINE) if anchor else ()
+            names = {re.sub(r"[^\w -]", "", one.lower()).replace(" ", "-") for one in headings}
+            assert {anchor} <= {"", *names}, (page, link, anchor)
             if target.suffix == ".md" and target not in found:
                 new.add(target)
     assert {*FOUND} <= found
