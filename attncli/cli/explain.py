@@ -50,7 +50,7 @@ def explain(
     prepare([input_])
     from attncli.core.text.strings import whole_names
     from attncli.printing import explanations
-    from attncli.printing.formats import ExplanationSelection
+    from attncli.printing.formats import Selection
     from attncli.printing.layout import plain_text
     from attncli.reading.load import Overrides
 
@@ -58,7 +58,7 @@ def explain(
         from attncli.core.explaining.exact import Exact
 
     format_ = targets.format_name("explanations", format_)
-    selection = ExplanationSelection(decimals, full, why=why)
+    selection = Selection(decimals, full, why=why)
     run = Run([input_], Overrides(options.with_settings({}, set_), {}, allow_outside))
     if not cells:
         asked = (explanations.names_to_ask(trace, terminal_width()) for trace in run.traces())

@@ -155,7 +155,6 @@ class _Writer:
             yield f'<section class="warnings"><h2>Warnings</h2>{lines}</section>\n'
 
     def top(self) -> Iterator[str]:
-        """Yield the title and the notes, and what is said of the answers as a whole."""
         page = self.page
         if page.title:
             yield f'<h1 dir="auto">{text(page.title)}</h1>\n'
@@ -167,7 +166,6 @@ class _Writer:
             yield self.answers.above
 
     def place(self, name: str) -> str:
-        """Return the name of a place in the document: of a step, or of a group of them."""
         return f"{name}-{self.index + 1}" if self.index else name
 
     def links(self) -> list[tuple[str, str]]:
@@ -250,7 +248,8 @@ class _Writer:
         shown = self.shown.by_source(LARGEST_EXPLAINED)
         counts = Counter(name for name, _ in shown)
         few = [known[name] for name in counts if name in known and counts[name] <= MOST_EXPLAINED]
-        small = {step.name: step for step in few if _is_small(step)}
+        size_of = {s: max(part.array.size for part in (s, *sources(s))) for s in few}
+        small = {s.name: s for s in few if size_of[s] <= LARGEST_EXPLAINED}
         links = {} if self.page.asked else shown  # a field says nothing of a number
         for (name, place), number in shown.items():
             if name in small:
@@ -278,10 +277,6 @@ def _row(pieces: Iterable[str], name: str = "", tall: bool = False) -> str:
     title = f'<p class="head">{text(name)}</p>' if name else ""
     parts = "".join(f'<div class="part">{piece}</div>' for piece in pieces)
     return f'<div class="figure{" tall" if tall else ""}">{title}{parts}</div>\n'
-
-
-def _is_small(step: Step) -> bool:
-    return max(part.array.size for part in (step, *sources(step))) <= LARGEST_EXPLAINED
 
 
 def _cell(letter: str, word: str) -> str:

@@ -148,7 +148,6 @@ class _Picture:
         self.cells.append(f'<rect x="{x:g}" y="{y:g}" {size} {more}/>\n')
 
     def line(self, words: str, font: float, colour: str = "ink") -> None:
-        """Write a line below everything."""
         self.lines.append(visible(words))
         self.text(words, 0, self.bottom + font, font, f'{START} fill="{self.colours[colour]}"')
         self.right = max(self.right, _width([words], font))
@@ -175,8 +174,7 @@ class _Picture:
 
     def heat_map(self, matrix: Matrix, shades: Matrix, left: float, top: float) -> float:
         """Draw a matrix with its labels; return where it ends at the right."""
-        rows = [row for row in matrix.rows if row is not None]
-        columns = [column for column in matrix.columns if column is not None]
+        rows, columns = matrix.shown
         names, heads = _labels(matrix.row_labels, rows), _labels(matrix.column_labels, columns)
         has_numbers = max(len(rows), len(columns)) <= LIMIT
         texts = [matrix.texts(row, columns) for row in rows]

@@ -259,7 +259,6 @@ def _smallest(items: Sequence[Item], place: int) -> Item:
 
 
 def _dot(left: Sequence[Item], right: Sequence[Item]) -> Item:
-    """Return the sum of the products of two lines of items."""
     row, column = _line(left), _line(right)
     if len(left) > MAX_WRITTEN_PRODUCTS and row and column and row.is_row > column.is_row:
         return _call("SUMPRODUCT", _call("MMULT", row, column))
@@ -295,7 +294,7 @@ class SheetFormulas:
         if expression is None:
             return array.astype(object)
         try:
-            call = evaluate(expression, self._recorded, self._number)
+            call = evaluate(expression, lambda s: PlainCall(s.array, source=s), self._number)
             items = np.broadcast_to(self._known(call, {}), array.shape)
             if isinstance(part, Step) and self.rounding:
                 items = rounded(items, **self.rounding)
@@ -310,9 +309,6 @@ class SheetFormulas:
         items = self.of(step).copy()
         items.flat[places] = cells
         self.cells[step] = items
-
-    def _recorded(self, step: Step) -> PlainCall:
-        return PlainCall(step.array, source=step)
 
     def _number(self, number: float) -> Any:
         """Return a number of an operation, recorded if it is a root, or that of a key."""

@@ -81,16 +81,11 @@ class Block(Record, eq=False):
 
     @property
     def rows(self) -> list[int]:
-        return [place for place in self.matrix.rows if place is not None]
+        return self.matrix.shown[0]
 
     @property
     def columns(self) -> list[int]:
-        return [place for place in self.matrix.columns if place is not None]
-
-    @property
-    def shown(self) -> Any:
-        """The index of the numbers that are shown."""
-        return np.ix_(self.rows, self.columns)
+        return self.matrix.shown[1]
 
     @property
     def left(self) -> int:
@@ -244,7 +239,6 @@ class _Sheet:
         self.row += 1
 
     def inputs(self) -> None:
-        """Write the matrices of the problem side by side, as they are in a file."""
         problem, blocks = self.trace.problem, list[Block]()
         matrices = problem.matrices()
         layouts: list[tuple[Step, Array]] = []
@@ -274,7 +268,6 @@ class _Sheet:
             cells = cells[places.size :]
 
     def entry(self, entry: Entry) -> None:
-        """Write a step in words, and the matrices of its operation with their signs."""
         self.line(label_text(entry.group), "group")
         for step, shapes in zip(entry.steps, entry.shapes, strict=True):
             self.line(layout.plain_text(layout.heading_line(step, shapes)), "formula")
@@ -296,7 +289,7 @@ class _Sheet:
             places = np.arange(step.array.size).reshape(step.array.shape)
             for block in blocks:
                 if block.panel is not None and block.is_result and block.panel.part is step:
-                    at = block.panel.on_page(places)[block.shown]
+                    at = block.panel.on_page(places)[np.ix_(*block.matrix.shown)]
                     self.formulas.place(step, at, block.cells)
         for block in blocks:
             self.write_block(block, made)

@@ -45,6 +45,12 @@ class Matrix(Record, eq=False):
     is_open: bool = False  # whether the cells have room for numbers that the reader writes
 
     @property
+    def shown(self) -> tuple[list[int], list[int]]:
+        """The indices of the rows and of the columns that are shown."""
+        rows = [row for row in self.rows if row is not None]
+        return rows, [column for column in self.columns if column is not None]
+
+    @property
     def is_cut(self) -> bool:
         return None in (*self.rows, *self.columns)
 
@@ -72,8 +78,7 @@ class Matrix(Record, eq=False):
         if self.cells:
             lines = [self.texts(row, self.columns) for row in self.rows]
             return [max(map(size_of, texts)) for texts in zip(*lines, strict=True)]
-        shown = [[p for p in axis if p is not None] for axis in (self.rows, self.columns)]
-        sizes = iter(self.write.widths(self.values[np.ix_(*shown)]))
+        sizes = iter(self.write.widths(self.values[np.ix_(*self.shown)]))
         return [1 if column is None else next(sizes) for column in self.columns]
 
     @property

@@ -47,7 +47,8 @@ def _table(work: Work, selection: Selection) -> tuple[list[tuple[str, ...]], lis
 def lines(work: Work, selection: Selection, width: int | None = None) -> Iterator[Line]:
     """Yield the lines of a table; a narrow terminal has names in place of formulas."""
     rows, closing = _table(work, selection)
-    columns = [*map(_aligned, zip(*rows, strict=True))]
+    # A column of numbers, which only such columns have at their end, is flush right.
+    columns = [layout.padded(x, x[-1][:1].isdigit()) for x in zip(*rows, strict=True)]
     for first in ((0, 2), (1, 2), (1,)):
         chosen = *(columns[at] for at in first), *columns[3:]
         heads, *texts, totals = map(GAP.join, zip(*chosen, strict=True))
@@ -61,15 +62,6 @@ def lines(work: Work, selection: Selection, width: int | None = None) -> Iterato
     yield from [[]] * bool(closing)
     for sentence in closing:
         yield from layout.wrapped([(sentence, "faint")], width)
-
-
-def _aligned(column: Sequence[str]) -> list[str]:
-    """Return texts of one width; numbers, which only such columns have at the end, flush right."""
-    size = max(map(cell_width, column))
-    blanks = [" " * (size - cell_width(text)) for text in column]
-    is_right = column[-1][:1].isdigit()
-    pairs = zip(column, blanks, strict=True)
-    return [blank + text if is_right else text + blank for text, blank in pairs]
 
 
 def as_table(every: Iterable[Work], selection: Selection) -> Iterator[bytes]:

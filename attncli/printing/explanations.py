@@ -19,8 +19,8 @@ from attncli.core.tape.cell_names import Cells, Index, cell_name
 from attncli.core.tape.step import Step
 from attncli.core.text.numbers import DEFAULT_DECIMALS, fixed, number_text
 from attncli.core.text.strings import cell_width, kept, regex, visible
-from attncli.printing.formats import ExplanationSelection, Selection
-from attncli.printing.layout import Line, broken, heading_line, plain, plain_text, wrapped
+from attncli.printing.formats import Selection
+from attncli.printing.layout import Line, broken, heading_line, padded, plain, plain_text, wrapped
 
 if TYPE_CHECKING:
     from attncli.core.explaining.exact import Exact
@@ -127,12 +127,11 @@ def facts_of(word: str, trace: Trace) -> Iterator[Line]:
 
 def names_to_ask(trace: Trace, width: int | None = None) -> Iterator[Line]:
     """Yield the name of the first cell of each step that may be asked for, and its formula."""
-    firsts = [(cell_name(step, (0,) * step.value.ndim), step.formula) for step in trace]
-    longest = max(cell_width(name) for name, _ in firsts)
+    names = padded([f"{cell_name(step, (0,) * step.value.ndim)} " for step in trace])
     yield [("Name a cell such as these, a step, or a number that a page shows:", "faint")]
-    for name, formula in firsts:
-        column = name + " " * (longest - cell_width(name) + 1)
-        yield from broken([(column, "label")], formula.split(), width, longest + 2)
+    for name, step in zip(names, trace, strict=True):
+        hanging = cell_width(name) + 1
+        yield from broken([(name, "label")], step.formula.split(), width, hanging)
 
 
 def requests_of(
@@ -144,9 +143,7 @@ def requests_of(
     return [Request(group[-1][0], tuple(c for _, c in group), deep, exact) for group in groups]
 
 
-def lines(
-    request: Request, selection: ExplanationSelection, width: int | None = None
-) -> Iterator[Line]:
+def lines(request: Request, selection: Selection, width: int | None = None) -> Iterator[Line]:
     """Yield the lines of a page, broken before signs where the terminal is too narrow."""
     yield from wrapped(heading_line(request.step), width)
     if selection.why and request.step.why:
@@ -161,7 +158,7 @@ def lines(
         yield from wrapped([(note, "faint")], width)
 
 
-def as_table(requests: Iterable[Request], selection: ExplanationSelection) -> Iterator[bytes]:
+def as_table(requests: Iterable[Request], selection: Selection) -> Iterator[bytes]:
     return plain(lines(request, selection) for request in requests)
 
 

@@ -37,14 +37,8 @@ class PageSelection(Record):
         return DEFAULT_DECIMALS if self.decimals is None else self.decimals
 
 
-class ExplanationSelection(PageSelection):
-    """The parts of explanations that are written."""
-
-    why: bool = False  # whether each step says in a sentence why it is done
-
-
 class Selection(PageSelection):
-    """The parts of a trace that are written."""
+    """The parts of a trace, or of explanations, that are written."""
 
     only: tuple[str, ...] = ()  # names or symbols of steps, or patterns such as `d_*`; () for all
     why: bool = False  # whether each step says why it is done; pages of HTML always do

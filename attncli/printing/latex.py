@@ -16,7 +16,7 @@ from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.printers import ascii_text, number, tex
 from attncli.core.text.strings import visible
 from attncli.printing.blocks import Entry, Figure, Matrix, Page, Panel
-from attncli.printing.formats import ExplanationSelection, Selection, pieces
+from attncli.printing.formats import Selection, pieces
 from attncli.printing.markdown import bracketed, column_style, explained, heading, sign
 from attncli.printing.page import page_of
 
@@ -65,7 +65,7 @@ def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     yield from pieces(map(_fragment, bodies), "\n", selection.follows)
 
 
-def explanations(requests: Iterable[Request], selection: ExplanationSelection) -> Iterator[bytes]:
+def explanations(requests: Iterable[Request], selection: Selection) -> Iterator[bytes]:
     """Yield the explanations of each step as equations that are aligned at their signs."""
     texts = []
     for request in requests:
@@ -200,7 +200,8 @@ def _figure(figure: Figure) -> Iterator[str]:
             yield from _named(panel)
     if sums := figure.sums():
         # A line may break at every sign.
-        lines = (w.texts(_cell, _product, "-", (r"\vdots", SYMBOLS["…"])) for w in sums)
+        dots = r"\vdots", SYMBOLS["…"]
+        lines = (x.texts(_cell, lambda w, v: rf"{number(w)}\,{v}", "-", dots) for x in sums)
         yield _ragged([f"${' '.join(texts)}$" for texts in lines])
 
 
@@ -268,10 +269,6 @@ def _number(matrix: Matrix, row: int | None, column: int | None) -> str:
     shade = None if row is None or column is None else matrix.shade(row, column)
     percent = round(100 * shade) if shade else 0
     return rf"\attnshade{{{percent}}}{{{shown}}}" if percent else shown
-
-
-def _product(weight: str, value: str) -> str:
-    return rf"{number(weight)}\,{value}"
 
 
 def _cell(letter: str, word: str) -> str:

@@ -144,6 +144,18 @@ def broken(line: Line, pieces: Iterable[str], width: int | None, hanging: int) -
     yield line
 
 
+def padded(texts: Sequence[str], is_right: bool = False) -> list[str]:
+    """Return texts with blanks after them, or before them, so that they are as wide as each other.
+
+    >>> padded(["a", "bcd"], is_right=True)
+    ['  a', 'bcd']
+    """
+    width = max(map(cell_width, texts))
+    blanks = [" " * (width - cell_width(text)) for text in texts]
+    pairs = zip(texts, blanks, strict=True)
+    return [blank + text if is_right else text + blank for text, blank in pairs]
+
+
 def line_width(line: Line) -> int:
     return sum(cell_width(text) for text, _ in line)
 

@@ -18,7 +18,7 @@ from attncli.core.formulas.text import text
 from attncli.core.tape.step import Step
 from attncli.core.text.strings import label_text, regex, shortened, visible
 from attncli.printing.blocks import ROOM, Entry, Figure, Matrix, Page, Panel
-from attncli.printing.formats import ExplanationSelection, ReportSelection, Selection, pieces
+from attncli.printing.formats import ReportSelection, Selection, pieces
 from attncli.printing.page import page_of
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     return pieces(("\n\n".join(parts) + "\n" for parts in pages), "\n---\n\n", selection.follows)
 
 
-def explanations(requests: Sequence[Request], selection: ExplanationSelection) -> Iterator[bytes]:
+def explanations(requests: Sequence[Request], selection: Selection) -> Iterator[bytes]:
     """Yield a list of formulas, in which operands are below what is made of them."""
     parts: list[str] = []
     problem = None

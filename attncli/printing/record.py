@@ -26,7 +26,7 @@ from attncli.core.tape.step import Step
 from attncli.core.text.numbers import every_digit, floats, rounded
 from attncli.core.text.strings import regex
 from attncli.printing import formats
-from attncli.printing.formats import ExplanationSelection, Selection, in_parts, some_rows
+from attncli.printing.formats import Selection, in_parts, some_rows
 
 if TYPE_CHECKING:
     from attncli.core.explaining.explain import Explanation
@@ -103,7 +103,7 @@ def _around_holes(about: Mapping[str, Any], texts: Iterable[str]) -> list[str]:
     return f"{_written({**about, **dict.fromkeys(texts, HOLE)})}\n".split(f'"{HOLE}"')
 
 
-def explanations(requests: Iterable[Request], selection: ExplanationSelection) -> Iterator[bytes]:
+def explanations(requests: Iterable[Request], selection: Selection) -> Iterator[bytes]:
     """Yield a line of JSON for the explained cells of each step."""
 
     def record_of(request: Request) -> dict[str, Any]:

@@ -230,7 +230,7 @@ class _Writer(Layout):
 
     def fine(self, remarks: Sequence[Remark]) -> Iterator[Line]:
         """Yield one line for successive steps that are right, and one for those that follow."""
-        padded = _padded([one.step.word for one in remarks])
+        padded = layout.padded([one.step.word for one in remarks])
         for remark, name in zip(remarks, padded, strict=True):
             if remark.aside:
                 line = [(f"{remark.sign} ", "right"), (f"{name}   ", ""), (remark.aside, "faint")]
@@ -256,7 +256,7 @@ class _Writer(Layout):
             columns.append(titles)
         if any(row.points for row in report.rows):
             columns.append([row.points for row in report.rows])
-        for row, *parts in zip(report.rows, *map(_padded, columns), strict=True):
+        for row, *parts in zip(report.rows, *map(layout.padded, columns), strict=True):
             style = SIGN_STYLES[row.sign]
             words = (f"  {row.words}", "" if row.sign == "✓" else style)
             mistake = [(f"  {visible(row.message)}", "")] if row.mistake else []
@@ -269,11 +269,6 @@ class _Writer(Layout):
 
 def _named(panel: Panel, words: str = "") -> Matrix:
     return replace(panel.matrix, name=", ".join(filter(None, (text(panel.name), words))))
-
-
-def _padded(words: Sequence[str]) -> list[str]:
-    width = max(map(cell_width, words))
-    return [word + " " * (width - cell_width(word)) for word in words]
 
 
 def _verdict_line(row: ClassRow, several: bool, has_titles: bool) -> Line:

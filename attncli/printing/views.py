@@ -107,7 +107,6 @@ class Views:
             yield at, ", ".join(words)
 
     def _word(self, axis: str, place: int) -> str:
-        """Return the label of a place along an axis, or its number from 1."""
         return label_text(place_word(self.trace.labels, axis, place, alone=True))
 
     def of_step(self, step: Step, place: Index) -> Panel:
