@@ -126,13 +126,12 @@ def matrix_table(
     """
     # A grid may contain rows only, so its caption is before it.
     above = f'<div class="caption">{caption}</div>' if caption else ""
-    lines = []
+    head, rows = "", list[str]()
     if matrix.column_labels:
         heads = "".join(_head(matrix.column_labels, c, "col", "…") for c in matrix.columns)
         # The corner over row labels is a cell, as an empty header would say nothing.
         corner = "<td></td>" if matrix.row_labels else ""
-        lines.append(f"<thead><tr>{corner}{heads}</tr></thead>")
-    lines.append("<tbody>")
+        head = f"<thead><tr>{corner}{heads}</tr></thead>"
     last = len(matrix.columns) - 1
     edges = [
         " ".join(["first"] * (n == 0) + ["last"] * (n == last) + ["bar"] * (column in matrix.bars))
@@ -146,10 +145,9 @@ def matrix_table(
             _cell(matrix, row, column, text, names, number, field)
             for column, text, names, number in zip(matrix.columns, texts, edges, ids, strict=True)
         ]
-        lines.append(f"<tr>{first}{''.join(cells)}</tr>")
-    lines.append("</tbody>")
-    kind = "" if matrix.column_labels else " flat"
-    table = f'<table aria-label="{text(name)}">{"".join(lines)}</table>'
+        rows.append(f"<tr>{first}{''.join(cells)}</tr>")
+    kind = "" if head else " flat"
+    table = f'<table aria-label="{text(name)}">{head}<tbody>{"".join(rows)}</tbody></table>'
     return f'<div class="scroll{kind}">{above}{table}</div>'
 
 

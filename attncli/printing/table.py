@@ -14,7 +14,7 @@ from attncli.core.text.strings import cell_width, label_text, shortened, visible
 from attncli.printing import layout
 from attncli.printing.blocks import Entry, Figure, Matrix, Page, Panel, WeightedSum, shape_text
 from attncli.printing.formats import ReportSelection, Selection
-from attncli.printing.layout import Block, Layout, Line
+from attncli.printing.layout import Block, Layout, Line, Span
 from attncli.printing.page import page_of
 from attncli.printing.views import is_deep
 
@@ -27,9 +27,6 @@ MOST_BESIDE = 4
 """Maximum number of heads whose operands are shown beside the results, where there is room, and
 whose sums are shown below. Chosen."""
 
-FOLDED = ("title", "faint")
-"""The styles of lines that are sentences or formulas, and may be folded."""
-
 SIGN_STYLES = {"✓": "right", "→": "right", "✗": "wrong"} | dict.fromkeys("≈–…?", "near")
 """The style of a line by its sign."""
 
@@ -40,13 +37,9 @@ def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 
 
 def lines(trace: Trace, selection: Selection, width: int | None = None) -> Iterator[Line]:
-    """Yield the lines of a trace; titles and notes are folded to the terminal, if there is one."""
+    """Return the lines of a trace; titles and notes are folded to the terminal, if there is one."""
     writer = _Writer(width)
-    for line in writer.page(page_of(trace, selection, writer.suffices, writer.limit)):
-        if line and line[0][1] in FOLDED:  # those of matrices are laid out to fit already
-            yield from layout.wrapped(line, width, hanging="  ")
-        else:
-            yield line
+    return writer.page(page_of(trace, selection, writer.suffices, writer.limit))
 
 
 def reports(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
@@ -79,23 +72,29 @@ class _Writer(Layout):
     """Writes each kind of page on a terminal, with matrices laid out as wide as that is."""
 
     def page(self, page: Page) -> Iterator[Line]:
-        top: list[Line] = [[(page.title, "title")]] if page.title else []
-        top += [[(line, "faint")] for line in page.notes.splitlines()]
-        yield from top
+        if page.title:
+            yield from self.folded((page.title, "title"))
+        for line in page.notes.splitlines():
+            yield from self.folded((line, "faint"))
         for number, entry in enumerate(page.entries):
-            if top or number:
+            if page.title or page.notes or number:
                 yield []
             if entry.group:
-                yield [(f"── {label_text(entry.group)} ──", "title")]
+                yield from self.folded((f"── {label_text(entry.group)} ──", "title"))
                 yield []
             yield from self.entry(entry) if entry.figures else self.renamed(entry)
         for line in page.closing:
             yield []
-            yield [(line, "faint")]
+            yield from self.folded((line, "faint"))
+
+    def folded(self, *line: Span) -> list[Line]:
+        return layout.wrapped([*line], self.width, hanging="  ")
 
     def entry(self, entry: Entry) -> Iterator[Line]:
-        yield from map(layout.heading_line, entry.steps, entry.shapes)
-        yield from ([(reason, "faint")] for reason in entry.reasons)
+        for step, shapes in zip(entry.steps, entry.shapes, strict=True):
+            yield from self.folded(*layout.heading_line(step, shapes))
+        for reason in entry.reasons:
+            yield from self.folded((reason, "faint"))
         if entry.inputs:
             yield from self.together([_named(panel, panel.words) for panel in entry.inputs])
             yield []
@@ -115,13 +114,14 @@ class _Writer(Layout):
         """Yield one line for `Q = X, K = X, V = X`, under X itself where it was not shown."""
         for source, panels in groupby(entry.inputs, lambda panel: panel.part):
             assert isinstance(source, Step)  # as it is an input
-            yield layout.heading_line(source, shape_text(source.value.shape))
+            shape = shape_text(source.value.shape)
+            yield from self.folded(*layout.heading_line(source, shape))
             for panel in panels:
                 if panel.words:
                     yield [(panel.words, "name")]
                 yield from self.alone(panel.matrix)
             yield []
-        yield [(",  ".join(step.formula for step in entry.steps), "title")]
+        yield from self.folded((",  ".join(step.formula for step in entry.steps), "title"))
 
     def suffices(self, figures: Sequence[Figure]) -> bool:
         """Return whether operands, if there are any, have room beside their result."""
