@@ -69,7 +69,7 @@ SHADES = {"type": "2_color_scale", "min_type": "num", "min_value": 0, "min_color
 }  # fmt: skip
 
 
-class Block(Record, eq=False):
+class SheetMatrix(Record, eq=False):
     """A matrix of a sheet, with its name above it and its labels beside it."""
 
     name: str
@@ -239,7 +239,7 @@ class _Sheet:
         self.row += 1
 
     def inputs(self) -> None:
-        problem, blocks = self.trace.problem, list[Block]()
+        problem, blocks = self.trace.problem, list[SheetMatrix]()
         matrices = problem.matrices()
         layouts: list[tuple[Step, Array]] = []
         for step in self.trace.inputs.values():
@@ -258,7 +258,7 @@ class _Sheet:
             for index, values in slices(written):
                 n, m = map(range, values.shape)
                 matrix = Matrix(values, n, m, row_labels=rows, column_labels=columns)
-                blocks.append(Block(f"{step.key}{index}", _labelled(matrix)))
+                blocks.append(SheetMatrix(f"{step.key}{index}", _labelled(matrix)))
         arranged = self.arranged(blocks)
         for block in arranged:
             self.write_block(block, {})
@@ -294,36 +294,36 @@ class _Sheet:
         for block in blocks:
             self.write_block(block, made)
 
-    def items_in(self, block: Block, made: Mapping[Expression, Array]) -> Array:
+    def items_in(self, block: SheetMatrix, made: Mapping[Expression, Array]) -> Array:
         """Return the items of a matrix: of a result what makes it, of others their cells."""
         if block.panel is None or self.is_plain:
             return block.matrix.values
         part = block.panel.part
         return block.panel.on_page(made[part] if block.is_result else self.formulas.of(part))
 
-    def arranged(self, parts: Sequence[Block | str]) -> list[Block]:
+    def arranged(self, parts: Sequence[SheetMatrix | str]) -> list[SheetMatrix]:
         """Return blocks with their places side by side, below each other if there are many.
 
         The signs between them are written.
         """
-        blocks = [part for part in parts if isinstance(part, Block)]
+        blocks = [part for part in parts if isinstance(part, SheetMatrix)]
         height = max((len(block.rows) for block in blocks), default=0)
         row = self.row + 1 + any(block.matrix.column_labels for block in blocks)
-        column, done = 0, list[Block]()
+        column, done = 0, list[SheetMatrix]()
         for part, after in zip(parts, (*parts[1:], ""), strict=False):
             if isinstance(part, str):
                 self.put(row + (height - 1) // 2, column, part.strip(), "sign")
                 column += 1
                 continue
             done.append(replace(part, row=row, column=column))
-            column = done[-1].left + len(part.columns) + isinstance(after, Block)
+            column = done[-1].left + len(part.columns) + isinstance(after, SheetMatrix)
             if column > MAX_COLUMNS and len(blocks) == len(parts):
                 break
         self.row = row + height + 1 if parts else self.row
         rest = blocks[len(done) :]
         return done + self.arranged(rest) if rest else done
 
-    def write_block(self, block: Block, made: Mapping[Expression, Array]) -> None:
+    def write_block(self, block: SheetMatrix, made: Mapping[Expression, Array]) -> None:
         """Write a matrix; `made` has the items of the steps whose results are written."""
         matrix, row, left, items = block.matrix, block.row, block.left, self.items_in(block, made)
         self.put(row - 1 - bool(matrix.column_labels), block.column, block.name, "name")
@@ -355,8 +355,8 @@ class _Sheet:
             self.sheet.conditional_format(row, left, *end, SHADES)
 
 
-def _block(panel: Panel, name: str, is_result: bool = False) -> Block:
-    return Block(name, _labelled(panel.matrix), panel, is_result)
+def _block(panel: Panel, name: str, is_result: bool = False) -> SheetMatrix:
+    return SheetMatrix(name, _labelled(panel.matrix), panel, is_result)
 
 
 def _labelled(matrix: Matrix) -> Matrix:

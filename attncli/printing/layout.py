@@ -19,7 +19,7 @@ Span = tuple[str, str]
 Line = list[Span]
 
 BETWEEN, APART = " ", "  "
-"""The blanks between blocks that belong together, and between other blocks."""
+"""The blanks between boxes that belong together, and between other boxes."""
 
 GAP = "  "
 """The text between two numbers."""
@@ -28,10 +28,10 @@ CELL_WIDTH = 8
 """Approximate width of a number and of the gap before it, in columns of the terminal."""
 
 PAPER_WIDTH = 100
-"""Width of a line of blocks when there is no terminal; a matrix wider than that stays whole."""
+"""Width of a line of boxes when there is no terminal; a matrix wider than that stays whole."""
 
 
-class Block(Record, eq=False):
+class Box(Record, eq=False):
     """A rectangle of text, whose lines are drawn when they are printed."""
 
     width: int  # in columns of the terminal
@@ -58,42 +58,42 @@ class Layout(Record):
         """Maximum length of an axis that is shown whole: what fills a wide terminal."""
         return max(LIMIT, (self.width or 0) // CELL_WIDTH)
 
-    def fits(self, block: Block) -> bool:
-        return block.width <= self.room
+    def fits(self, box: Box) -> bool:
+        return box.width <= self.room
 
-    def packed(self, blocks: Sequence[Block]) -> Block:
-        """Return as many blocks side by side as fit in a line, with a blank line between lines."""
-        rows: list[list[Block | str]] = []
+    def packed(self, boxes: Sequence[Box]) -> Box:
+        """Return as many boxes side by side as fit in a line, with a blank line between lines."""
+        rows: list[list[Box | str]] = []
         used = self.room + 1
-        for block in blocks:
-            used += len(APART) + 2 + block.width
+        for box in boxes:
+            used += len(APART) + 2 + box.width
             if used > self.room:
-                rows.append([block])
-                used = block.width
+                rows.append([box])
+                used = box.width
             else:
-                rows[-1] += [APART, block]
+                rows[-1] += [APART, box]
         return stacked([beside(row) for row in rows], apart=True)
 
-    def row(self, parts: Sequence[Matrix | str]) -> Block:
-        return beside([p if isinstance(p, str) else _Grid(p).block() for p in parts])
+    def row(self, parts: Sequence[Matrix | str]) -> Box:
+        return beside([p if isinstance(p, str) else _Grid(p).box() for p in parts])
 
-    def together(self, matrices: Sequence[Matrix]) -> Block:
+    def together(self, matrices: Sequence[Matrix]) -> Box:
         """Return matrices side by side, in as many rows as they need."""
         row = self.row([part for matrix in matrices for part in (matrix, BETWEEN)][:-1])
         return row if self.fits(row) else self.packed([self.alone(matrix) for matrix in matrices])
 
-    def alone(self, matrix: Matrix) -> Block:
+    def alone(self, matrix: Matrix) -> Box:
         """Return a matrix, some columns below the others where it is too wide."""
         grid = _Grid(matrix)
         count = len(matrix.columns)
         if self.width is None or grid.width(range(count)) <= self.room:
-            return grid.block()
+            return grid.box()
         parts, start = [], 0
         while start < count:
             end = start + 1
             while end < count and grid.width(range(start, end + 1)) <= self.room:
                 end += 1
-            parts.append(grid.block(range(start, end)))
+            parts.append(grid.box(range(start, end)))
             start = end
         return stacked(parts)
 
@@ -173,11 +173,11 @@ def plain(
     return in_parts(((f"{write(line)}\n" for line in page) for page in pages), "\n", follows)
 
 
-def beside(parts: Sequence[Block | str]) -> Block:
-    """Return blocks and signs side by side, first rows level and signs at half height."""
-    blocks = [part for part in parts if isinstance(part, Block)]
-    top = max(block.top for block in blocks)
-    rows = max(block.height - block.top for block in blocks)
+def beside(parts: Sequence[Box | str]) -> Box:
+    """Return boxes and signs side by side, first rows level and signs at half height."""
+    boxes = [part for part in parts if isinstance(part, Box)]
+    top = max(box.top for box in boxes)
+    rows = max(box.height - box.top for box in boxes)
 
     def columns() -> Iterator[Iterator[Line]]:
         for part in parts:
@@ -191,7 +191,7 @@ def beside(parts: Sequence[Block | str]) -> Block:
             yield list(chain.from_iterable(spans))
 
     width = sum(len(part) + 2 if isinstance(part, str) else part.width for part in parts)
-    return Block(width, top + rows, top, draw)
+    return Box(width, top + rows, top, draw)
 
 
 def _placed(lines: Iterator[Line], width: int, first: int, gap: int) -> Iterator[Line]:
@@ -200,30 +200,30 @@ def _placed(lines: Iterator[Line], width: int, first: int, gap: int) -> Iterator
     return chain(islice(lines, first), repeat(blank, gap), lines, repeat(blank))
 
 
-def stacked(blocks: Sequence[Block], apart: bool = False) -> Block:
-    """Return blocks below each other, with a blank line between if they are `apart`."""
+def stacked(boxes: Sequence[Box], apart: bool = False) -> Box:
+    """Return boxes below each other, with a blank line between if they are `apart`."""
 
     def draw() -> Iterator[Line]:
-        for number, block in enumerate(blocks):
+        for number, box in enumerate(boxes):
             if apart and number:
                 yield []
-            yield from block
+            yield from box
 
-    height = sum(block.height for block in blocks) + apart * (len(blocks) - 1)
-    return Block(max(block.width for block in blocks), height, 0, draw)
+    height = sum(box.height for box in boxes) + apart * (len(boxes) - 1)
+    return Box(max(box.width for box in boxes), height, 0, draw)
 
 
-def titled(name: str, block: Block, below: Sequence[Line] = ()) -> Block:
-    """Return a block with a name over it, at the left, and with more lines below it."""
+def titled(name: str, box: Box, below: Sequence[Line] = ()) -> Box:
+    """Return a box with a name over it, at the left, and with more lines below it."""
     title: Line = [(name, "name")]
     rest: Sequence[Line] = [[], *below] if below else []
-    width = max(block.width, *map(line_width, [title, *rest]))
+    width = max(box.width, *map(line_width, [title, *rest]))
 
     def draw() -> Iterator[Line]:
-        for line in chain([title], block, rest):
+        for line in chain([title], box, rest):
             yield [*line, (" " * (width - line_width(line)), "")]
 
-    return Block(width, 1 + block.height + len(rest), block.top + 1, draw)
+    return Box(width, 1 + box.height + len(rest), box.top + 1, draw)
 
 
 class _Grid:
@@ -247,8 +247,8 @@ class _Grid:
         title = self.matrix.name if name is None else name
         return max(self.lead + 2 + numbers + gaps, cell_width(title))
 
-    def block(self, some: range | None = None) -> Block:
-        """Return the block of all columns, or of some, with their numbers beside the name."""
+    def box(self, some: range | None = None) -> Box:
+        """Return the box of all columns, or of some, with their numbers beside the name."""
         places = range(len(self.matrix.columns)) if some is None else some
         name = self.matrix.name
         if some:
@@ -261,7 +261,7 @@ class _Grid:
         def draw() -> Iterator[Line]:
             return self._lines(places, name)
 
-        return Block(self.width(places, name), top + len(self.matrix.rows), top, draw)
+        return Box(self.width(places, name), top + len(self.matrix.rows), top, draw)
 
     def _columns(self, places: range) -> Sequence[LineIndex]:
         return self.matrix.columns[places.start : places.stop]

@@ -14,7 +14,7 @@ from attncli.core.text.strings import cell_width, label_text, shortened, visible
 from attncli.printing import layout
 from attncli.printing.blocks import Entry, Figure, Matrix, Page, Panel, WeightedSum, shape_text
 from attncli.printing.formats import ReportSelection, Selection
-from attncli.printing.layout import Block, Layout, Line, Span
+from attncli.printing.layout import Box, Layout, Line, Span
 from attncli.printing.page import page_of
 from attncli.printing.views import is_deep
 
@@ -127,17 +127,17 @@ class _Writer(Layout):
         """Return whether operands, if there are any, have room beside their result."""
         return not figures[0].operands or self.bodies(figures)[1]
 
-    def side_by_side(self, figures: Sequence[Figure]) -> Block:
+    def side_by_side(self, figures: Sequence[Figure]) -> Box:
         """Return the figures of heads or batches, as many beside each other as have room."""
-        blocks = []
+        boxes = []
         for figure, body in zip(figures, self.bodies(figures)[0], strict=True):
             sums = () if figures[MOST_BESIDE:] else figure.sums()
             below = [line for weighted in sums for line in self.weighted_sum(weighted)]
-            blocks.append(layout.titled(figure.name, body, below))
-        return self.packed(blocks)
+            boxes.append(layout.titled(figure.name, body, below))
+        return self.packed(boxes)
 
-    def bodies(self, figures: Sequence[Figure]) -> tuple[list[Block], bool]:
-        """Return the block of each figure, and whether operands are beside the results.
+    def bodies(self, figures: Sequence[Figure]) -> tuple[list[Box], bool]:
+        """Return the box of each figure, and whether operands are beside the results.
 
         Beside many results they take lines, and the head of a step that was shown before tells
         nothing new; the numbers behind vectors of pairs do.
@@ -151,7 +151,7 @@ class _Writer(Layout):
             return rows, True
         return bare, False
 
-    def bare(self, figure: Figure) -> Block:
+    def bare(self, figure: Figure) -> Box:
         """Return a result without its operands, with sums of its rows beside it if they fit."""
         result, *sums = map(_named, figure.results)
         if all(matrix.values.shape[1] == 1 for matrix in sums):
@@ -164,7 +164,7 @@ class _Writer(Layout):
                 return row
         return layout.stacked([self.alone(matrix) for matrix in (result, *sums)])
 
-    def figure(self, figure: Figure) -> Block:
+    def figure(self, figure: Figure) -> Box:
         """Return operands and result, or a step and its sums, beside each other if they fit."""
         if figure.results[1:]:
             return self.bare(figure)
@@ -173,7 +173,7 @@ class _Writer(Layout):
         row = self.equation(figure)
         return row if self.fits(row) else self.alone(_named(figure.results[0]))
 
-    def equation(self, figure: Figure) -> Block:
+    def equation(self, figure: Figure) -> Box:
         parts = (*figure.operands, "=", *figure.results)
         return self.row([p if isinstance(p, str) else _named(p) for p in parts])
 

@@ -284,7 +284,7 @@ def worksheet(
     write = FORMATS[format_named(format, "worksheets", binary=False)].worksheets
     assert write is not None  # as the name is of a format that has it
     selection = WorksheetSelection(
-        *(decimals, True), standalone=standalone, blank=keys_of(blank), give=keys_of(give)
+        decimals, full=True, standalone=standalone, blank=keys_of(blank), give=keys_of(give)
     )
     return b"".join(write(traces, selection)).decode()
 
