@@ -8,26 +8,11 @@ from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
-from attncli.core.errors import (
-    MAX_SHOWN_FAULTS,
-    Fault,
-    InputError,
-    KeyPath,
-    collected,
-    fail,
-    refuse,
-)
+from attncli.core import errors
+from attncli.core.errors import Fault, InputError, KeyPath, collected, fail, refuse
+from attncli.core.numbers import written
 from attncli.core.numbers.other_words import OTHER_WORDS, import_named, plain, way_out
-from attncli.core.numbers.written import (
-    LARGEST_COUNT,
-    SEVERAL,
-    TRUTHS,
-    dotted,
-    in_any_case,
-    of_number,
-    to_count,
-    to_number,
-)
+from attncli.core.numbers.written import LARGEST_COUNT, TRUTHS, dotted, in_any_case, to_number
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import all_of, visible
 
@@ -40,7 +25,6 @@ MATRIX_SUFFIXES = (".csv", ".tsv", ".txt", ".npy", ".xlsx")
 
 SOME_KEYS = "Mapping[str, object]"
 """The type of what is written as a mapping, for type checkers."""
-
 
 TYPES_OF_MAPPINGS = "Mapping[str, Any]", f"{SOME_KEYS} | None"
 
@@ -145,7 +129,7 @@ NUMBER: Schema = {"$ref": "#/$defs/number"}
 WRITTEN: Schema = {"$ref": "#/$defs/written"}
 ROW: Schema = {"$ref": "#/$defs/row"}
 BIT: Schema = {"$ref": "#/$defs/bit"}
-TEXT_ROW: Schema = STRING | {"pattern": rf"^[( ]*{SEVERAL}[) ]*$"}
+TEXT_ROW: Schema = STRING | {"pattern": rf"^[( ]*{written.SEVERAL}[) ]*$"}
 TEXT_ROWS: Schema = {"$ref": "#/$defs/rows_of_text"}
 BITS: tuple[Schema, ...] = ({"$ref": "#/$defs/zeros_and_ones"},)
 VECTOR: tuple[Schema, ...] = ({"$ref": "#/$defs/vector"},)
@@ -165,7 +149,7 @@ DEFINITIONS: dict[str, Schema] = {
     "written": {
         "description": "a number as a text: a fraction 1/3, or an expression such as sqrt(2)",
         "type": "string",
-        "pattern": of_number(),
+        "pattern": written.of_number(),
     },
     "truth": described("true or false", {"type": "boolean"}, {"enum": [0, 1]}, TRUTH_WORDS),
     "number": described("a number, also as a text", {"type": "number"}, WRITTEN),
@@ -266,7 +250,7 @@ def choice(words: Collection[str] | Callable[[], Collection[str]]) -> Choice:
 
 def count(least: int | None = 1, most: int = LARGEST_COUNT) -> Form:
     """Return the form of a whole number of at most `most`, and of at least `least` where given."""
-    read = partial(to_count, least=least, most=most)
+    read = partial(written.to_count, least=least, most=most)
     return Form(read, (whole_number(least, most),), types=("int", "NumberLike"))
 
 
@@ -333,7 +317,7 @@ def known_parts(
     faults = list[Fault]()
     for key in (key for key in map(str, raw) if key not in known):
         message = f"unknown key {visible(key)} in {dotted(path)}"
-        hint = way_out(key, known) if len(faults) < MAX_SHOWN_FAULTS else ""
+        hint = way_out(key, known) if len(faults) < errors.MAX_SHOWN_FAULTS else ""
         faults.append(Fault(message, (*path, key), hint))
     refuse(faults)
     return {key: part for key, part in raw.items() if part is not None}
@@ -370,15 +354,15 @@ def mapping(
         hint = f"write {such_as}"
         if not isinstance(raw, Mapping):
             raise fail(f"{dotted(path)} must be a mapping", *path, hint=hint)
-        written = known_parts(raw, path, parts)
-        if missing := [key for key in needs if key not in written]:
+        known = known_parts(raw, path, parts)
+        if missing := [key for key in needs if key not in known]:
             raise fail(f"{dotted(path)} needs {' and '.join(missing)}", *path, hint=hint)
-        for key in written:
+        for key in known:
             others = beside.get(key, ())
-            if missing := [one for one in others if written.keys().isdisjoint(one.split(" or "))]:
+            if missing := [one for one in others if known.keys().isdisjoint(one.split(" or "))]:
                 raise fail(f"{dotted((*path, key))} needs {all_of(missing)}", *path, key, hint=hint)
-        if either and sum(key in written for key in either) != 1:
+        if either and sum(key in known for key in either) != 1:
             raise fail(f"{dotted(path)} needs either {' or '.join(either)}", *path, hint=hint)
-        return read_parts(written, path, parts)
+        return read_parts(known, path, parts)
 
     return Form(read, parts=lambda: parts, needs=needs, either=either, types=TYPES_OF_MAPPINGS)

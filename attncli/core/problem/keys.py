@@ -9,18 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from attncli.core.declare import (
-    EVERY_KIND,
-    WHEN_ADDED,
-    Declared,
-    Key,
-    Mechanism,
-    Option,
-    Shapes,
-    declared,
-    every_key,
-    key,
-)
+from attncli.core import declare
+from attncli.core.declare import Declared, Mechanism, Option, declared, key
 from attncli.core.numbers.forms import LABELS, SOME_KEYS, TEXT, Form, choice
 from attncli.core.problem import values
 from attncli.core.problem.marking import COURSE_NAMES, MARKING, Marking
@@ -105,10 +95,10 @@ class EveryKindLast(Declared):
 TEXT_KEYS = ("title", "notes", "student", "variant", "problem")
 """Keys of text about a problem and its student, with which nothing is calculated."""
 
-COMMON_OPTIONS = tuple(key for name in EVERY_KIND for key in declared()[name].own)
+COMMON_OPTIONS = tuple(key for name in declare.EVERY_KIND for key in declared()[name].own)
 """Keys of every kind."""
 
-KEYS: dict[str, Key] = every_key()
+KEYS: dict[str, declare.Key] = declare.every_key()
 """Every row by its key."""
 
 KINDS: dict[str, Mechanism] = {
@@ -145,9 +135,9 @@ changing those of one problem changes no other. Keys whose numbers are those of 
 results that a problem may set directly, each with the keys that it makes useless."""
 
 
-@WHEN_ADDED.append
+@declare.WHEN_ADDED.append
 def _add(one: Declared) -> None:
-    KEYS.update(every_key())
+    KEYS.update(declare.every_key())
     if isinstance(one, Mechanism):
         KINDS[one.name] = one
     else:
@@ -167,7 +157,7 @@ def cutting(values: Mapping[str, Any]) -> Option | None:
     return next((one for one in OPTIONS if one.halves > 1 and values[one.name]), None)
 
 
-def shapes_with(kind: Mechanism, values: Mapping[str, Any]) -> Shapes:
+def shapes_with(kind: Mechanism, values: Mapping[str, Any]) -> declare.Shapes:
     """Return the shapes of a problem's matrices, also of those that depend on its values."""
     variant = values.get(kind.variant)
     useless = {key for key, row in kind.own.items() if row.only and variant not in row.only}

@@ -15,15 +15,8 @@ from attncli.core.attention.parameters import AXES
 from attncli.core.declare import KeyTests, Mechanism
 from attncli.core.errors import Fault
 from attncli.core.formulas.tree import Formula
-from attncli.core.numbers.forms import (
-    DEFINITIONS,
-    NOTHING,
-    Choice,
-    Schema,
-    any_of,
-    listed,
-    or_nothing,
-)
+from attncli.core.numbers import forms
+from attncli.core.numbers.forms import NOTHING, Schema
 from attncli.core.problem.key_values import names_of, pattern_of
 from attncli.core.problem.keys import BESIDE_KINDS, KEYS, KINDS, REPLACES, layer_forms
 from attncli.core.problem.rows import WITH_LABELS
@@ -106,7 +99,7 @@ def _tests_of_pairs(kind: Mechanism, keys: Collection[str], values: Mapping[str,
 def _tests_of_words(kind: Mechanism, keys: Collection[str], values: Mapping[str, Any]) -> KeyTests:
     """Yield tests of words that this kind does not know, and of keys that need another one."""
     for key, row in kind.own.items():
-        words = row.form.words() if isinstance(row.form, Choice) else ()
+        words = row.form.words() if isinstance(row.form, forms.Choice) else ()
         message = f"{key} {values[key]} has no use in kind {kind.name}"
         hint = f"write {key}: {' or '.join(words)}"
         yield bool(words) and values[key] not in (*words, None), key, message, hint
@@ -144,7 +137,9 @@ def schema() -> Schema:
         "type": ["object", "array"],
         "properties": {
             key: {"description": row.about}
-            | or_nothing(any_of([row.form.schema(), *[BY_LABEL] * (key in WITH_LABELS)]))
+            | forms.or_nothing(
+                forms.any_of([row.form.schema(), *[BY_LABEL] * (key in WITH_LABELS)])
+            )
             for key, row in KEYS.items()
         }
         | {"layers": {"description": KEYS["layers"].about} | _layers()},
@@ -156,7 +151,7 @@ def schema() -> Schema:
             *({"if": _given(key), "then": _without(others)} for key, others in REPLACES.items()),
             *(_of_kind(name, kind) for name, kind in KINDS.items()),
         ],
-        "$defs": DEFINITIONS,
+        "$defs": forms.DEFINITIONS,
     }
 
 
@@ -180,7 +175,7 @@ ROWS_BY_LABEL: Schema = {
     "minProperties": 1,
     "additionalProperties": {"$ref": "#/$defs/vector"},
 }
-BY_LABEL: Schema = {"anyOf": [ROWS_BY_LABEL, listed(ROWS_BY_LABEL)]}
+BY_LABEL: Schema = {"anyOf": [ROWS_BY_LABEL, forms.listed(ROWS_BY_LABEL)]}
 """Rows under their labels, in a mapping or in a list of mappings."""
 
 ROWS: Schema = {"type": "array"}
@@ -198,9 +193,9 @@ def _of_kind(name: str, kind: Mechanism) -> Schema:
     is_default = name == KEYS["kind"].default
     named = {"properties": {"kind": {"enum": [name, *([None] if is_default else [])]}}}
     rules: list[Schema] = [_without(key for key in KEYS if key not in kind.keys)]
-    forms = {f: NOTHING for f, row in MASKS.items() if not kind.takes_mask(f, row.by_position)}
-    if forms:
-        rules.append(_inside("mask", {"not": {"const": "causal"}, "properties": forms}))
+    masks = {f: NOTHING for f, row in MASKS.items() if not kind.takes_mask(f, row.by_position)}
+    if masks:
+        rules.append(_inside("mask", {"not": {"const": "causal"}, "properties": masks}))
     if others := [axis for axis in AXES if axis not in kind.axes]:
         rules.append(_inside("normalize", {"properties": {"axis": {"not": {"enum": others}}}}))
     rules += map(_given, kind.needs)

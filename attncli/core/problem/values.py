@@ -286,24 +286,23 @@ SIGNIFICANT = r"^\s*0*([1-9]\d*)\s*sf\s*$"
 """Pattern of 3sf, for three significant digits."""
 
 
-def _round(raw: object, path: KeyPath) -> dict[str, object]:
+PARTS_OF_ROUND = forms.mapping(
+    ROUND_PARTS, "round: {decimals: 2} or round: {significant: 3}", either=ROUNDING_KEYS
+)
+
+
+def _round(raw: object, path: KeyPath) -> Any:
     """Return how to round; 2 alone means two decimals, 3sf three significant digits."""
     if not isinstance(raw, Mapping):
         significant = re.search(SIGNIFICANT, str(raw))
         raw = {"significant": significant[1]} if significant else {"decimals": raw}
-    mapping = forms.known_parts(raw, path, ROUND_PARTS)
-    if sum(key in mapping for key in ROUNDING_KEYS) != 1:
-        hint = "write round: {decimals: 2} or round: {significant: 3}"
-        raise fail(f"{path[0]} needs either decimals or significant", *path, hint=hint)
-    return forms.read_parts(mapping, path, ROUND_PARTS)
+    return PARTS_OF_ROUND.read(raw, path)
 
 
-TWO_OR_3SF = (forms.whole_number(0, MAX_DIGITS_OF_FLOATS), forms.STRING | {"pattern": SIGNIFICANT})
-ROUND = Form(
-    _round,
-    TWO_OR_3SF,
-    lambda: ROUND_PARTS,
-    either=ROUNDING_KEYS,
+ROUND = replace(
+    PARTS_OF_ROUND,
+    read=_round,
+    kinds=(forms.whole_number(0, MAX_DIGITS_OF_FLOATS), forms.STRING | {"pattern": SIGNIFICANT}),
     types=("Mapping[str, Any]", f"NumberLike | {forms.SOME_KEYS}"),
 )
 
