@@ -83,7 +83,12 @@ class CsvText(Table):
         super().__init__(name, [])
         self.text = text
         self.delimiter, skipped = delimiter_of(text)
-        rows = self._rows_of_words() if self.delimiter == " " else self._rows_of_cells()
+        if self.delimiter == " ":
+            lines = enumerate(map(str.strip, self._lines), 1)
+            words = ((n, [x] if TITLE_LINE.fullmatch(x) else x.split()) for n, x in lines)
+            rows = [CellRow(cells, n) for n, cells in words]
+        else:
+            rows = self._rows_of_cells()
         has_escapes = "'" in text
         for row in rows:
             while row.cells and not row.cells[-1]:
@@ -95,12 +100,6 @@ class CsvText(Table):
     @cached_property
     def _lines(self) -> list[str]:
         return lines_of(self.text)
-
-    def _rows_of_words(self) -> list[CellRow]:
-        lines = enumerate(map(str.strip, self._lines), 1)
-        return [
-            CellRow([line] if TITLE_LINE.fullmatch(line) else line.split(), n) for n, line in lines
-        ]
 
     def _rows_of_cells(self) -> list[CellRow]:
         csv.field_size_limit(MAX_FIELD)

@@ -103,11 +103,9 @@ def load_stream(
         try:
             if document.error:
                 raise document.error
-            problem = None if document is PAUSE else _problem(document, overrides, forms)
+            yield None if document is PAUSE else _problem(document, overrides, forms)
         except InputError as error:
             yield error
-        else:
-            yield problem
 
 
 def csv_options() -> dict[str, bool]:
