@@ -14,6 +14,7 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.softmax import ALONG_KEYS
 from attncli.core.calculation.trace import Trace
+from attncli.core.numbers.forms import ArrayForm
 from attncli.core.problem.keys import KEYS, KINDS
 from attncli.core.problem.shapes import form_of
 
@@ -105,6 +106,8 @@ class Flaws:
 
 def _flaws_in(key: str, trace: Trace) -> int:
     problem = trace.problem
+    if not isinstance(form_of(key), ArrayForm):  # such as the lengths of a mask
+        return 0
     array, (head, _, part) = problem.array(key), key.partition(".")
     columns = np.moveaxis(array, -1, 0)
     if key in ("X", "memory", *PROJECTED):
