@@ -6,7 +6,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 from itertools import chain, islice
 from math import isinf
 from typing import TYPE_CHECKING, Any
@@ -25,7 +24,6 @@ from attncli.core.records import Record, replace
 from attncli.core.tape.step import Step
 from attncli.core.text.numbers import every_digit, floats, rounded
 from attncli.core.text.strings import regex
-from attncli.printing import formats
 from attncli.printing.formats import Selection, in_parts, some_rows
 
 if TYPE_CHECKING:
@@ -33,22 +31,14 @@ if TYPE_CHECKING:
     from attncli.printing.explanations import Request
 
 HOLE = f"rows{os.urandom(16).hex()}"
-"""Text in the place of a large matrix until its rows are written; nothing else holds it."""
+"""Text in the place of a matrix until its rows are written; nothing else holds it."""
 
 
-class Large(Record, eq=False):
+class Held(Record, eq=False):
     """A matrix that is written some rows at a time, as its numbers as lists take much memory."""
 
     array: Array
     decimals: int | None
-
-
-def _matrix(
-    array: Array, decimals: int | None, infinite: Callable[[float], object] = every_digit
-) -> Any:
-    if array.size >= formats.WRITE_SIZE and array.ndim > 1:
-        return Large(array, decimals)
-    return numbers(array, decimals, infinite)
 
 
 def as_json(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
@@ -61,7 +51,7 @@ def _lines(traces: Iterable[Trace], selection: Selection) -> Iterator[Iterable[s
     for trace in traces:
         steps = trace.steps
         if not isinstance(steps, StepsOfOne) or selection.exact:
-            yield _json(record(trace, selection, _matrix))
+            yield _json(record(trace, selection, Held))
             continue
         if group is not steps.group:
             group, lines = steps.group, [*_lines_of(steps.group, selection)]
@@ -136,14 +126,14 @@ def json_lines(records: Iterable[Any]) -> Iterator[bytes]:
 
 
 def _json(value: Any) -> Iterator[str]:
-    held: list[Large] = []
+    held: list[Held] = []
 
-    def hole(large: Large) -> str:
-        held.append(large)
+    def hole(matrix: Held) -> str:
+        held.append(matrix)
         return HOLE
 
     text = _written(value, hole)
-    yield from _with_rows(f"{text}\n", f'"{HOLE}"', held, lambda large, _: _nested(large))
+    yield from _with_rows(f"{text}\n", f'"{HOLE}"', held, lambda matrix, _: _nested(matrix))
 
 
 def _written(value: Any, other: Callable[[Any], object] | None = None) -> str:
@@ -152,14 +142,14 @@ def _written(value: Any, other: Callable[[Any], object] | None = None) -> str:
 
 
 def _with_rows(
-    text: str, hole: str, held: Iterable[Large], rows: Callable[[Large, str], Iterator[str]]
+    text: str, hole: str, held: Iterable[Held], rows: Callable[[Held, str], Iterator[str]]
 ) -> Iterator[str]:
     """Yield a text with the rows of a matrix in each hole; `rows` takes the indent of its line."""
     before, *others = text.split(hole)
     yield before
-    for large, after in zip(held, others, strict=True):
+    for matrix, after in zip(held, others, strict=True):
         start = before.rpartition("\n")[2]
-        yield from rows(large, start[: len(start) - len(start.lstrip())])
+        yield from rows(matrix, start[: len(start) - len(start.lstrip())])
         yield after
         before = after
 
@@ -177,23 +167,23 @@ Halves of characters, as in names of files that are not in UTF-8, cannot be writ
 """
 
 
-def _nested(large: Large) -> Iterator[str]:
-    array, decimals = large.array, large.decimals
+def _nested(matrix: Held) -> Iterator[str]:
+    array, decimals = matrix.array, matrix.decimals
     yield "["
-    if array.ndim == 2:
-        for number, rows in enumerate(some_rows(array)):
+    if array.ndim < 3:
+        for number, rows in enumerate(some_rows(array) if array.ndim == 2 else [array]):
             yield ", " * (number > 0) + json.dumps(numbers(rows, decimals))[1:-1]
     else:
         for number, part in enumerate(array):
             yield ", " * (number > 0)
-            yield from _nested(Large(part, decimals))
+            yield from _nested(Held(part, decimals))
     yield "]"
 
 
 def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 
     def document(trace: Trace) -> Iterator[str]:
-        mapping = record(trace, selection, partial(_matrix, infinite=float))
+        mapping = record(trace, selection, Held)
         held, text = _dumped(mapping, is_unicode=True)
         if OBEYED.search(text):
             held, text = _dumped(mapping, is_unicode=False)
@@ -202,24 +192,24 @@ def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     return in_parts(map(document, traces), "---\n", selection.follows)
 
 
-def _dumped(mapping: Mapping[str, Any], is_unicode: bool) -> tuple[list[Large], str]:
-    """Return the large matrices, and the YAML with a hole in the place of each one's rows."""
+def _dumped(mapping: Mapping[str, Any], is_unicode: bool) -> tuple[list[Held], str]:
+    """Return the matrices, and the YAML with a hole in the place of each one's rows."""
     import yaml
 
-    held: list[Large] = []
+    held: list[Held] = []
 
     class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
         """Writes a number that knows how it was written as a float."""
 
-    def hole(dumper: Any, large: Large) -> Any:
-        held.append(large)
+    def hole(dumper: Any, matrix: Held) -> Any:
+        held.append(matrix)
         rows: list[Any] = [HOLE]
-        for _ in range(large.array.ndim - 1):
+        for _ in range(matrix.array.ndim - 1):
             rows = [rows]
         return dumper.represent_list(rows)
 
     Dumper.add_multi_representer(float, Dumper.represent_float)
-    Dumper.add_representer(Large, hole)
+    Dumper.add_representer(Held, hole)
     text: str = yaml.dump(
         mapping,
         Dumper=Dumper,
@@ -231,15 +221,15 @@ def _dumped(mapping: Mapping[str, Any], is_unicode: bool) -> tuple[list[Large], 
     return held, text
 
 
-def _items(large: Large, indent: str, start: str = "") -> Iterator[str]:
+def _items(matrix: Held, indent: str, start: str = "") -> Iterator[str]:
     """Yield the lines of nested lists, the first behind `start`; they are those of PyYAML."""
-    array, decimals = large.array, large.decimals
+    array, decimals = matrix.array, matrix.decimals
     if array.ndim > 2:
         for part in array:
-            yield from _items(Large(part, decimals), f"{indent}  ", start)
+            yield from _items(Held(part, decimals), f"{indent}  ", start)
             start = indent + "- " * (array.ndim - 1)
         return
-    for rows in some_rows(array):
+    for rows in some_rows(np.atleast_2d(array)):
         for row in numbers(rows, decimals, infinite=float):
             text = ", ".join(map(repr, row)).replace("inf", ".inf")
             if "e" in text:
