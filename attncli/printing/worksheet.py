@@ -281,8 +281,7 @@ def worksheet(
     several = [problem] if isinstance(problem, Problem | Trace) else [*problem]
     traces = [one if isinstance(one, Trace) else compute(one) for one in several]
     traces = [replace(one, problem=one.problem.marked({"ask": ask})) for one in traces]
-    write = FORMATS[format_named(format, "worksheets", binary=False)].worksheets
-    assert write is not None  # as the name is of a format that has it
+    write = FORMATS[format_named(format, "worksheets", binary=False)].writer("worksheets")
     selection = WorksheetSelection(
         decimals, full=True, standalone=standalone, blank=keys_of(blank), give=keys_of(give)
     )
