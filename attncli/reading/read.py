@@ -202,7 +202,11 @@ def _of_workbook(source: Source) -> Iterator[Document]:
 
 
 def _of_text(texts: Iterator[str], source: Source) -> Iterator[Document]:
-    student = ""
+    """Yield the documents of a text, which is a worksheet, CSV, YAML or JSON, or answers in prose.
+
+    The name of a student or a title above answers is no part of them.
+    """
+    student, is_worksheet = "", False
     if source.of_class is not None:
         above = next(texts)
         if line := LINE_ABOVE.match(above):
@@ -212,32 +216,26 @@ def _of_text(texts: Iterator[str], source: Source) -> Iterator[Document]:
             if student or is_title_above(line):
                 above = blanked(above, line.end())
         texts = chain([above], texts)
-    for one in _told_apart(texts, source):
+        has_mark = any(mark in source.start for mark in MARKS)
+        is_worksheet = has_mark or source.suffix in WORKSHEET_SUFFIXES
+    if is_worksheet:
+        from attncli.reading.worksheets import submissions_in
+
+        documents = submissions_in(whole(texts), source.name, source.folder, source.suffix)
+    else:
+        parts, is_yaml = (texts, True) if source.extract else cut_text(texts, source.suffix)
+        documents = _of_yaml(parts, source) if is_yaml else _of_csv(whole(parts), source)
+    for one in documents:
         yield _of_student(student, one)
 
 
-def _told_apart(texts: Iterator[str], source: Source) -> Iterator[Document]:
-    """Yield the documents of a text, which is a worksheet, CSV, YAML or JSON, or answers in prose.
-
-    The name of a student or a title above it is no part of it.
-    """
-    name, folder, suffix = source.name, source.folder, source.suffix
-    are_answers = source.of_class is not None
-    is_worksheet = suffix in WORKSHEET_SUFFIXES or any(mark in source.start for mark in MARKS)
-    if are_answers and is_worksheet:
-        from attncli.reading import worksheets
-
-        yield from worksheets.submissions_in(whole(texts), name, folder, suffix)
-        return
-    parts, is_yaml = (texts, True) if source.extract else cut_text(texts, suffix)
-    if not is_yaml:
-        yield from _of_csv(whole(parts), source)
-        return
+def _of_yaml(parts: Iterator[str], source: Source) -> Iterator[Document]:
     lines = 0
     for part in parts:
         if part:
-            chunk = Chunk(name, part, lines, extract=source.extract)
-            yield from yaml_documents.documents(chunk, folder, are_answers)
+            chunk = Chunk(source.name, part, lines, extract=source.extract)
+            are_answers = source.of_class is not None
+            yield from yaml_documents.documents(chunk, source.folder, are_answers)
             lines += line_ends(part)
         elif source.pauses:
             yield PAUSE
@@ -272,7 +270,7 @@ READERS: Sequence[tuple[Sign, Reader]] = (
     (lambda start, suffix: True, _of_plain_text),
 )
 """Readers, each with the sign of its files. After `unsupported`, the first sign that a file has
-decides. Texts are then told apart in `_told_apart`."""
+decides. What a text is, `_of_text` finds."""
 
 
 def _reader_of(source: Source) -> Reader:
