@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable
 from functools import cached_property
 from itertools import accumulate, groupby
-from pathlib import Path
 from typing import NamedTuple
 
 from attncli.core.errors import KeyPath, Place, error_at, fail
@@ -270,7 +269,7 @@ class NamedBlocks:
             return self._table.place(block.rows[at[0] + sides.top], (*at, 0)[1] + sides.left)
         return self._table.place(block.header, 0 if block.name else None)
 
-    def document(self, folder: Path, are_answers: bool) -> Document:
+    def document(self, are_answers: bool) -> Document:
         """Return what was read; of answers, a word in the corner of a matrix may be its key."""
         values = self.values
         if are_answers and self.remarks:
@@ -280,7 +279,7 @@ class NamedBlocks:
             values["comment"] = [*self.remarks.values(), *comments]
         block = self.blocks.get(("X",))
         bare = block is not None and not block.name
-        one = Document(self._table.name, folder, values, self.locate, self.labels, bare=bare)
+        one = Document(self._table.name, values, self.locate, self.labels, bare=bare)
         corner = block.edges().corner if block and bare and are_answers else ""
         return one.renamed("X", corner) if corner else one
 

@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from shlex import quote
 
 from attncli.core.errors import Fault, InputError, KeyPath, Locate, Place, nowhere, refuse
@@ -200,7 +199,7 @@ NO_RESPONSE = "-"
 """The text in the responses that Moodle exports for a question that was not answered."""
 
 
-def submissions_in(table: Table, folder: Path, known: KnownClass) -> Iterator[Document]:
+def submissions_in(table: Table, known: KnownClass) -> Iterator[Document]:
     """Yield the submissions of a table of a class; none if it is no such table.
 
     The error of a submission says what is wrong with its lines.
@@ -211,10 +210,10 @@ def submissions_in(table: Table, folder: Path, known: KnownClass) -> Iterator[Do
     meant = ["student" if word in STUDENT_KEYS else word for word in words]
     if set(meant) >= LONG:
         for answers in _long(table, meant, known):
-            yield answers.document(folder)
+            yield answers.document()
     elif (columns := ClassColumns(table, known)).is_of_class():
         for answers in _wide(table, columns, known):  # one by one, to need little memory
-            yield answers.document(folder, columns.heading)
+            yield answers.document(columns.heading)
 
 
 class _Answers:
@@ -234,10 +233,10 @@ class _Answers:
     def refuse(self, row: CellRow, column: int, message: str, hint: str) -> None:
         self.faults.append(Fault(message, hint=hint, place=self._table.place(row, column)))
 
-    def document(self, folder: Path, heading: Locate = nowhere) -> Document:
+    def document(self, heading: Locate = nowhere) -> Document:
         values = {key: written for key, (written, _, _) in self._cells.items()}
         error = InputError(*self.faults) if self.faults else None
-        return Document(self._table.name, folder, values, self._locate, {}, False, heading, error)
+        return Document(self._table.name, values, self._locate, {}, False, heading, error)
 
     def _locate(self, path: KeyPath) -> Place:
         _, row, column = self._cells.get(str(path[0]) if path else "", ("", self._row, None))

@@ -118,7 +118,6 @@ class Document(Record):
     """
 
     name: str  # of the file, as the user wrote it
-    folder: Path  # to which the names of files in it are relative
     values: dict[str, Raw]
     locate: Locate  # of a key, of an item, or of the nearest thing around it
     labels: Mapping[str, Labels] = EMPTY
@@ -126,6 +125,11 @@ class Document(Record):
     heading: Locate = nowhere  # of a column, if keys are headings
     error: InputError | None = None
     open_keys: tuple[OpenKey, ...] = ()  # the keys without a value, or with null
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the file, to which the names of files in it are relative."""
+        return Path(self.name).parent
 
     def renamed(self, old: str, new: str) -> Document:
         """Return the document with another key for a matrix, or with one where it had none."""
@@ -141,13 +145,13 @@ class Document(Record):
 MAX_SHOWN_LINES = 6
 """Maximum number of lines, or of runs of them, that a note names."""
 
-PAUSE = Document("", Path(), {}, nowhere)
+PAUSE = Document("", {}, nowhere)
 """Stands between two documents of a pipe that holds no more for now."""
 
 
-def unread(error: InputError, name: str, folder: Path) -> Document:
+def unread(error: InputError, name: str) -> Document:
     """Return a document that holds nothing but why it could not be read."""
-    return Document(name, folder, {}, lambda _: Place(name), error=error)
+    return Document(name, {}, lambda _: Place(name), error=error)
 
 
 def note_unread(name: str, lines: Sequence[int], options: Sequence[str] = ()) -> None:

@@ -119,7 +119,7 @@ def csv_options() -> dict[str, bool]:
 
 
 def from_flags(overrides: Overrides) -> Problem:
-    return _problem(Document("", Path(), {}, lambda path: Place("")), overrides)
+    return _problem(Document("", {}, lambda path: Place("")), overrides)
 
 
 def _problem(
@@ -337,7 +337,7 @@ def flag_value(key: str, text: str, flag: str) -> Raw:
         raise fail(f"{flag}: {visible(text)} is no text in UTF-8", hint="write it in UTF-8")
     if KEYS[key].form is TEXT or not text.lstrip().startswith(("{", "[")):
         return text
-    (document,) = read_bytes(f"{key}: {text}".encode(), flag, Path(), ".yaml")
+    (document,) = read_bytes(f"{key}: {text}".encode(), flag, ".yaml")
     if document.error:
         raise document.error
     _refuse_open_keys(document)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator
 from itertools import tee
-from pathlib import Path
 from select import select
 from typing import BinaryIO, NamedTuple
 
@@ -53,7 +52,7 @@ class Portion(NamedTuple):  # as it is made and sent in a tenth of the time of a
         if isinstance(self.content, str):
             name = read.STDIN if self.source == "-" else self.source
             chunk = Chunk(name, self.content, self.lines)
-            return yaml_documents.documents(chunk, Path(self.source).parent)
+            return yaml_documents.documents(chunk)
         stdin = stdin if self.content is None else io.BytesIO(self.content)
         return read.read(self.source, stdin, options, as_arrays=True, pauses=True)
 
@@ -69,7 +68,7 @@ def lists_of(sources: Iterable[str], stdin: BinaryIO | None) -> Iterator[list[Po
                 text = part if isinstance(part, str) else ""
                 size += len(text) + PART_CHARACTERS if text else FILE_CHARACTERS
                 lines += line_ends(text)
-                found = yaml_documents.documents(Chunk("", text), Path())
+                found = yaml_documents.documents(Chunk("", text))
                 count = sum(1 for _ in found) if LIST.match(text) else 1
                 number, before = number + count, before + count
             if some and (part == "" or size >= LIST_CHARACTERS):

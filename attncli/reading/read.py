@@ -52,7 +52,6 @@ class Source(Record):
     """An open file, and how it is read; the four attributes after `data` are those of `read`."""
 
     name: str
-    folder: Path
     suffix: str
     file: BinaryIO
     start: bytes  # the first bytes
@@ -85,11 +84,11 @@ def read(
 
 
 def read_bytes(
-    data: bytes, name: str, folder: Path, suffix: str = "", options: Options = EMPTY
+    data: bytes, name: str, suffix: str = "", options: Options = EMPTY
 ) -> Iterator[Document]:
     """Yield every document of a file's bytes; the contents tell the form of an unknown suffix."""
     with located(lambda _: Place(name)):
-        begun = _begun(io.BytesIO(data), name, folder, suffix)
+        begun = _begun(io.BytesIO(data), name, suffix)
         yield from _documents(replace(begun, options=options))
 
 
@@ -130,16 +129,16 @@ def opened(source: FileName, stdin: BinaryIO | None = None, name: str = "") -> I
         located(lambda _: Place(name)),
         nullcontext(stdin) if is_stdin and stdin else open_file(path) as file,
     ):
-        yield _begun(file, name, path.parent, path.suffix.lower())
+        yield _begun(file, name, path.suffix.lower())
 
 
-def _begun(file: BinaryIO, name: str, folder: Path, suffix: str) -> Source:
+def _begun(file: BinaryIO, name: str, suffix: str) -> Source:
     """Return a file of which the first bytes are read; refuse one of another program."""
     data = blocks(file)
     start = next(data, b"")
     if error := file_forms.unsupported(start, suffix):
         raise error
-    return Source(name, folder, suffix, file, start, chain([start], data))
+    return Source(name, suffix, file, start, chain([start], data))
 
 
 def _documents(source: Source) -> Iterator[Document]:
@@ -150,7 +149,7 @@ def _documents(source: Source) -> Iterator[Document]:
     if is_empty and source.of_class is None:
         raise fail("the file is empty", hint="write matrices into it, such as X: [[1, 0], [0, 1]]")
     if is_empty:
-        yield Document(source.name, source.folder, {}, lambda _: Place(source.name))
+        yield Document(source.name, {}, lambda _: Place(source.name))
 
 
 def _of_plain_text(source: Source) -> Iterator[Document]:
@@ -179,13 +178,13 @@ def _of_workbook(source: Source) -> Iterator[Document]:
     from attncli.reading import sheets, workbook
     from attncli.reading.worksheets import name_above
 
-    name, folder, known = source.name, source.folder, source.of_class
+    name, known = source.name, source.of_class
     every = workbook.sheets_of(source.data, as_shown=known is not None)
     if known is not None:
         from attncli.reading import class_table
 
         class_tables = (workbook.class_table(sheet, name) for sheet in every)
-        rows = [*chain(*(class_table.submissions_in(one, folder, known) for one in class_tables))]
+        rows = [*chain(*(class_table.submissions_in(one, known) for one in class_tables))]
         if rows:
             yield from rows
             return
@@ -196,7 +195,7 @@ def _of_workbook(source: Source) -> Iterator[Document]:
         line = LINE_ABOVE.match(f"{first[1]}\n{key}\n")
         if student := name_above(line) if line and known else "":
             del table.remarks[first[0]]
-        yield _of_student(student, table.document(folder, known is not None))
+        yield _of_student(student, table.document(known is not None))
     if not tables and known is None:
         raise fail("the workbook holds no matrix under a name", hint="write X above its numbers")
 
@@ -221,7 +220,7 @@ def _of_text(texts: Iterator[str], source: Source) -> Iterator[Document]:
     if is_worksheet:
         from attncli.reading.worksheets import submissions_in
 
-        documents = submissions_in(whole(texts), source.name, source.folder, source.suffix)
+        documents = submissions_in(whole(texts), source.name, source.suffix)
     else:
         parts, is_yaml = (texts, True) if source.extract else cut_text(texts, source.suffix)
         documents = _of_yaml(parts, source) if is_yaml else _of_csv(whole(parts), source)
@@ -235,7 +234,7 @@ def _of_yaml(parts: Iterator[str], source: Source) -> Iterator[Document]:
         if part:
             chunk = Chunk(source.name, part, lines, extract=source.extract)
             are_answers = source.of_class is not None
-            yield from yaml_documents.documents(chunk, source.folder, are_answers)
+            yield from yaml_documents.documents(chunk, are_answers)
             lines += line_ends(part)
         elif source.pauses:
             yield PAUSE
@@ -254,7 +253,7 @@ def _of_arrays(source: Source) -> Iterator[Document]:
         names = "X=…, W_q=…" if source.of_class is None else "weights=…, output=…"
         raise fail("the arrays have no names", hint=f"save them by np.savez(file, {names})")
     place, bare = Place(source.name), source.start.startswith(arrays.NPY)
-    yield Document(source.name, source.folder, values, lambda _: place, bare=bare)
+    yield Document(source.name, values, lambda _: place, bare=bare)
 
 
 Sign: TypeAlias = Callable[[bytes, str], bool]
@@ -307,12 +306,12 @@ def _of_csv(text: str, source: Source) -> Iterator[Document]:
     """Yield the documents of CSV, which only its whole text can tell."""
     if not text.strip():
         return
-    name, folder = source.name, source.folder
+    name = source.name
     if source.of_class is not None:
         from attncli.reading import class_table
         from attncli.reading.cells import CsvText
 
-        submissions = class_table.submissions_in(CsvText(text, name), folder, source.of_class)
+        submissions = class_table.submissions_in(CsvText(text, name), source.of_class)
         if (first := next(submissions, None)) is not None:
             yield first
             yield from submissions
@@ -326,7 +325,7 @@ def _of_csv(text: str, source: Source) -> Iterator[Document]:
                 (document,) = _of_blocks(text, source)
                 return document.locate(path)
 
-            yield Document(name, folder, {"X": array}, locate, bare=True)
+            yield Document(name, {"X": array}, locate, bare=True)
             return
     yield from _of_blocks(text, source)
 
@@ -335,7 +334,7 @@ def _of_blocks(text: str, source: Source) -> Iterator[Document]:
     from attncli.reading.cells import csv_documents
 
     every = csv_documents(text, source.name, source.options)
-    return (one.document(source.folder, source.of_class is not None) for one in every)
+    return (one.document(source.of_class is not None) for one in every)
 
 
 def _is_csv(text: str, may_be_more: bool = False) -> bool:

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from html import unescape
-from pathlib import Path
 
 from attncli.core.errors import InputError, KeyPath, Place, error_at
 from attncli.core.numbers.grid import Words, pieces_of, undecorated
@@ -83,7 +82,7 @@ def is_title_above(line: re.Match[str]) -> bool:
     return not is_name and KEY.match(line.string, line.end()) is not None
 
 
-def submissions_in(text: str, name: str, folder: Path, suffix: str) -> Iterator[Document]:
+def submissions_in(text: str, name: str, suffix: str) -> Iterator[Document]:
     """Yield the submissions of a worksheet, or of a text; one may hold why it cannot be read."""
     is_tex = suffix == ".tex"
     page = Chunk(name, COMMENT.sub(lambda m: " " * len(m[0]), text) if is_tex else text)
@@ -96,19 +95,19 @@ def submissions_in(text: str, name: str, folder: Path, suffix: str) -> Iterator[
             parts[-1][1].append(mark)
     answered = [(student, marks) for student, marks in parts if marks]
     for student, marks in answered:
-        yield _submission(page, folder, student, marks, is_tex)
+        yield _submission(page, student, marks, is_tex)
     if answered:
         return
     if matrices := text_document(page, are_answers=True):
-        yield Document(name, folder, matrices.values, matrices.locate)
+        yield Document(name, matrices.values, matrices.locate)
         return
     message = "this is not a worksheet: no answers are marked in it"
     hint = "attn worksheet writes one; or write each matrix under its step's name"
-    yield unread(error_at(Place(name), message, f"{hint}, such as ## weights"), name, folder)
+    yield unread(error_at(Place(name), message, f"{hint}, such as ## weights"), name)
 
 
 def _submission(
-    page: Chunk, folder: Path, student: str, marks: Iterable[re.Match[str]], is_tex: bool
+    page: Chunk, student: str, marks: Iterable[re.Match[str]], is_tex: bool
 ) -> Document:
     grids: dict[str, list[Words]] = {}
     places: dict[str, Place] = {}
@@ -142,7 +141,7 @@ def _submission(
     values = {key: [[cell for _, cell in row] for row in rows] for key, rows in grids.items()}
     about = {"student": student} if student else {}
     error = errors[0] if errors else None
-    return Document(page.name, folder, {**about, "answers": values}, locate, error=error)
+    return Document(page.name, {**about, "answers": values}, locate, error=error)
 
 
 def _marked_name(name: str, is_tex: bool) -> str:

@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attncli.core.errors import KeyPath, Locate, Place, below, error_at, fail
@@ -155,7 +154,7 @@ def _form_of(line: str) -> str:
     return "json" if word[0] in "{[" and not WITHOUT_COMMAS.match(word) else "yaml"
 
 
-def documents(chunk: Chunk, folder: Path, are_answers: bool = False) -> Iterator[Document]:
+def documents(chunk: Chunk, are_answers: bool = False) -> Iterator[Document]:
     """Yield each document; one that cannot be read holds its error, and ends the text."""
     text = chunk.text
     may_be_json = text.lstrip()[:1] in ("{", "[") and not chunk.extract  # where YAML does as well
@@ -163,11 +162,11 @@ def documents(chunk: Chunk, folder: Path, are_answers: bool = False) -> Iterator
         values, at = _json_values(text)
         if at == len(text) or text[at] in "{[":
             for raw, start, end in values:
-                yield from _of_value(raw, chunk.name, folder, _places_in_json(chunk, start, end))
+                yield from _of_value(raw, chunk.name, _places_in_json(chunk, start, end))
             if at == len(text):
                 return
             chunk = replace(chunk, text=blanked(text, at))
-    yield from _of_yaml(chunk, folder, are_answers)
+    yield from _of_yaml(chunk, are_answers)
 
 
 def _json_values(text: str) -> tuple[list[tuple[Raw, int, int]], int]:
@@ -215,7 +214,7 @@ def _as_text(value: Any, depth: int = 0) -> Raw:
 
 
 def _of_yaml(
-    chunk: Chunk, folder: Path, are_answers: bool = False, may_be_text: bool = True
+    chunk: Chunk, are_answers: bool = False, may_be_text: bool = True
 ) -> Iterator[Document]:
     """Yield the documents of YAML; rows that are not indented as YAML requires are indented."""
     from attncli.reading import yaml_values
@@ -232,12 +231,12 @@ def _of_yaml(
         from attncli.reading.texts import unwrapped
 
         if (inside := unwrapped(chunk)) is not None:
-            yield from documents(inside, folder, are_answers)
+            yield from documents(inside, are_answers)
             return
         if (found := text_document(chunk, are_answers)) is not None:
             if found.unread:
                 document.note_unread(chunk.name, [*found.unread], found.options)
-            yield from _of_text(found, folder)
+            yield from _of_text(found)
             return
     if error is not None:
         part = replace(part, text=yaml_values.indented(text))
@@ -246,9 +245,9 @@ def _of_yaml(
         is_empty = isinstance(raw, dict) and all(value is None for value in raw.values())
         if raw is not None and not is_empty:
             locate = yaml_values.places_in(part, number)
-            yield from _of_value(raw, chunk.name, folder, locate, are_answers)
+            yield from _of_value(raw, chunk.name, locate, are_answers)
     if error is not None:
-        yield unread(error, chunk.name, folder)
+        yield unread(error, chunk.name)
 
 
 def _has_headings(raw: Raw, text: str) -> bool:
@@ -280,11 +279,11 @@ def _is_heading(text: str, raw: dict[str, Raw]) -> bool:
     return not are_names or ROW_HEADING.match(text.lstrip()) is not None
 
 
-def _of_text(text: TextDocument, folder: Path) -> Iterator[Document]:
+def _of_text(text: TextDocument) -> Iterator[Document]:
     """Yield the document of a text, together with the keys of YAML that are beside its matrices."""
     chunk = text.chunk
-    by_text = Document(chunk.name, folder, text.values, text.locate)
-    beside = [*_of_yaml(replace(chunk, text=text.rest), folder, may_be_text=False)]
+    by_text = Document(chunk.name, text.values, text.locate)
+    beside = [*_of_yaml(replace(chunk, text=text.rest), may_be_text=False)]
     for one in beside or [replace(by_text, values={})]:
 
         def locate(path: KeyPath, one: Document = one) -> Place:
@@ -322,23 +321,21 @@ def _places_in_json(chunk: Chunk, start: int, end: int) -> Locate:
     return locate
 
 
-def _of_value(
-    raw: Raw, name: str, folder: Path, locate: Locate, are_answers: bool = False
-) -> Iterator[Document]:
+def _of_value(raw: Raw, name: str, locate: Locate, are_answers: bool = False) -> Iterator[Document]:
     are_several = isinstance(raw, list)
     if are_several and not any(isinstance(item, dict) for item in raw):
-        yield Document(name, folder, {"X": raw}, lambda path: locate(path[1:]), bare=True)
+        yield Document(name, {"X": raw}, lambda path: locate(path[1:]), bare=True)
         return
     for number, item in enumerate(raw if are_several else [raw]):
         in_item = below(locate, number) if are_several else locate
         if isinstance(item, dict):
             open_keys: list[document.OpenKey] = []
             values = document.without_nulls(item, (), open_keys)
-            yield Document(name, folder, values, in_item, open_keys=tuple(open_keys))
+            yield Document(name, values, in_item, open_keys=tuple(open_keys))
         else:
             said = [f"item {number + 1} of the list must be a mapping of keys to values"]
             said = said if are_several else _no_mapping(str(item), are_answers)
-            yield unread(error_at(in_item(()), *said), name, folder)
+            yield unread(error_at(in_item(()), *said), name)
 
 
 def _no_mapping(text: str, are_answers: bool) -> list[str]:

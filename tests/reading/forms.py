@@ -68,7 +68,7 @@ def refusal_of(folder: Path, data: str | bytes, suffix: str = ".yaml") -> InputE
 def documents_in(data: str | bytes, suffix: str = ".yaml") -> list[Document]:
     """Return what a file holds, each scalar as it was written."""
     data = data if isinstance(data, bytes) else data.encode()
-    found = list(read_bytes(data, f"f{suffix}", Path(), suffix, csv_options()))
+    found = list(read_bytes(data, f"f{suffix}", suffix, csv_options()))
     refuse([fault for one in found if one.error for fault in one.error.faults])
     return found
 
