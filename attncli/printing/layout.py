@@ -9,7 +9,7 @@ from itertools import chain, islice, repeat
 import numpy as np
 
 from attncli.core.formulas.text import text as as_text
-from attncli.core.records import Record
+from attncli.core.records import Record, replace
 from attncli.core.tape.step import Step
 from attncli.core.text.strings import LIMIT, cell_width, label_text, label_width
 from attncli.printing.blocks import LineIndex, Matrix
@@ -85,17 +85,21 @@ class Layout(Record):
     def alone(self, matrix: Matrix) -> Box:
         """Return a matrix, some columns below the others where it is too wide."""
         grid = _Grid(matrix)
-        count = len(matrix.columns)
-        if self.width is None or grid.width(range(count)) <= self.room:
+        if self.width is None or grid.width() <= self.room:
             return grid.box()
-        parts, start = [], 0
+        boxes, start, count = [], 0, len(matrix.columns)
         while start < count:
             end = start + 1
-            while end < count and grid.width(range(start, end + 1)) <= self.room:
+            while end < count and grid.width(start, end + 1) <= self.room:
                 end += 1
-            parts.append(grid.box(range(start, end)))
+            part = replace(matrix, columns=matrix.columns[start:end])
+            numbers = [f"{column + 1}" for column in part.shown[1]]
+            note = f"columns {numbers[0]} to {numbers[-1]}" if numbers[1:] else ""
+            note = note or "".join(f"column {number}" for number in numbers)
+            name = ", ".join(filter(None, (matrix.name, note)))
+            boxes.append(_Grid(replace(part, name=name)).box())
             start = end
-        return stacked(parts)
+        return stacked(boxes)
 
 
 def heading_line(step: Step, shapes: str = "") -> Line:
@@ -227,7 +231,7 @@ def titled(name: str, box: Box, below: Sequence[Line] = ()) -> Box:
 
 
 class _Grid:
-    """Draws a matrix, or some of its columns, between brackets, with its name and labels."""
+    """Draws a matrix between brackets, with its name and labels."""
 
     def __init__(self, matrix: Matrix) -> None:
         self.matrix = matrix
@@ -235,85 +239,65 @@ class _Grid:
         self.tops = ["…" if c is None else heads[c] if heads else "" for c in matrix.columns]
         widths = zip(self.tops, matrix.widths(cell_width), strict=True)
         self.widths = [max(label_width(top), width) for top, width in widths]
-        self.separators = [" │ " if c in matrix.bars else GAP for c in matrix.columns]
+        self.gaps = ["", *(" │ " if c in matrix.bars else GAP for c in matrix.columns[1:])]
         self.labels = [label_text(label) for label in matrix.row_labels]
         self.left = max(map(label_width, self.labels), default=0)
         self.lead = self.left + 1 if self.left else 0
 
-    def width(self, places: range, name: str | None = None) -> int:
-        """Return how many columns of the terminal some columns take, with their name above."""
-        numbers = sum(self.widths[place] for place in places)
-        gaps = sum(len(self.separators[place]) for place in places[1:])
-        title = self.matrix.name if name is None else name
-        return max(self.lead + 2 + numbers + gaps, cell_width(title))
+    def width(self, start: int = 0, end: int | None = None) -> int:
+        """Return how many columns of the terminal some columns take, with the name above."""
+        numbers = sum(self.widths[start:end]) + sum(map(len, self.gaps[start:end][1:]))
+        return max(self.lead + 2 + numbers, cell_width(self.matrix.name))
 
-    def box(self, some: range | None = None) -> Box:
-        """Return the box of all columns, or of some, with their numbers beside the name."""
-        places = range(len(self.matrix.columns)) if some is None else some
-        name = self.matrix.name
-        if some:
-            numbers = [column + 1 for column in self._columns(some) if column is not None]
-            note = f"columns {numbers[0]} to {numbers[-1]}" if numbers[1:] else ""
-            note = note or "".join(f"column {number}" for number in numbers)
-            name = ", ".join(filter(None, (name, note)))
-        top = bool(name) + bool(self.matrix.column_labels)
+    def box(self) -> Box:
+        top = bool(self.matrix.name) + bool(self.matrix.column_labels)
+        return Box(self.width(), top + len(self.matrix.rows), top, self._lines)
 
-        def draw() -> Iterator[Line]:
-            return self._lines(places, name)
-
-        return Box(self.width(places, name), top + len(self.matrix.rows), top, draw)
-
-    def _columns(self, places: range) -> Sequence[LineIndex]:
-        return self.matrix.columns[places.start : places.stop]
-
-    def _gaps(self, places: range) -> list[str]:
-        return ["", *(self.separators[place] for place in places[1:])]
-
-    def _lines(self, places: range, name: str) -> Iterator[Line]:
-        width, used = self.width(places, name), self.width(places, "")
+    def _lines(self) -> Iterator[Line]:
+        matrix, width = self.matrix, self.width()
+        used = self.lead + 2 + sum(self.widths) + sum(map(len, self.gaps))
         rest: Line = [(" " * (width - used), "")]
-        if name:
-            yield _centred(name, "name", width, self.lead)
-        if self.matrix.column_labels:
+        if size := cell_width(matrix.name):
+            before = max(0, min(self.lead + (width - self.lead - size) // 2, width - size))
+            blanks = " " * before, " " * (width - size - before)
+            yield [(blanks[0], ""), (matrix.name, "name"), (blanks[1], "")]
+        if matrix.column_labels:
             line: Line = [(" " * (self.lead + 1), "")]
-            for gap, place in zip(self._gaps(places), places, strict=True):
-                head = self.tops[place]
-                blanks = len(gap) + self.widths[place] - label_width(head)
-                line += [(" " * blanks, ""), (head, "label")]
+            for gap, head, size in zip(self.gaps, self.tops, self.widths, strict=True):
+                line += [(" " * (len(gap) + size - label_width(head)), ""), (head, "label")]
             yield [*line, (" ", ""), *rest]
-        count = len(self.matrix.rows)
+        count = len(matrix.rows)
         brackets = ["⎡⎤", *["⎢⎥"] * (count - 2), "⎣⎦"] if count > 1 else ["[]"]
-        for row, bracket in zip(self.matrix.rows, brackets, strict=True):
+        for row, bracket in zip(matrix.rows, brackets, strict=True):
             label = "" if not self.labels else "⋮" if row is None else self.labels[row]
             line = [(" " * (self.left - label_width(label)), ""), (label, "label")]
             line.append((" " * (self.lead - self.left) + bracket[0], ""))
-            yield [*line, *self._numbers(row, places), (bracket[1], ""), *rest]
+            yield [*line, *self._numbers(row), (bracket[1], ""), *rest]
 
-    def _numbers(self, row: LineIndex, places: range) -> Iterator[Span]:
-        matrix, columns = self.matrix, self._columns(places)
-        texts, styles = matrix.texts(row, columns), _styles(matrix, row, columns)
-        cells = zip(self._gaps(places), places, texts, styles, strict=True)
+    def _numbers(self, row: LineIndex) -> Iterator[Span]:
+        matrix = self.matrix
+        texts, styles = matrix.texts(row, matrix.columns), _styles(matrix, row)
+        cells = zip(self.gaps, self.widths, texts, styles, strict=True)
         if not matrix.cells and not any(styles):
-            parts = [gap + text.rjust(self.widths[place]) for gap, place, text, _ in cells]
-            yield "".join(parts), ""
+            yield "".join(gap + text.rjust(width) for gap, width, text, _ in cells), ""
             return
         before = ""
-        for gap, place, text, style in cells:
+        for gap, width, text, style in cells:
             if gap == GAP:  # half of it belongs to the cell on either side
                 yield " ", _ground(before)
                 yield " ", _ground(style)
             else:
                 yield gap, ""
-            yield " " * (self.widths[place] - cell_width(text)) + text, style
+            yield " " * (width - cell_width(text)) + text, style
             before = style
 
 
-def _styles(matrix: Matrix, row: LineIndex, columns: Sequence[LineIndex]) -> list[str]:
+def _styles(matrix: Matrix, row: LineIndex) -> list[str]:
     if row is None:
-        return ["faint"] * len(columns)
+        return ["faint"] * len(matrix.columns)
     if not matrix.cells and not matrix.shaded and np.isfinite(matrix.values[row]).all():
-        return ["faint" if column is None else "" for column in columns]
-    return ["faint" if column is None else _style(matrix, row, column) for column in columns]
+        return ["faint" if column is None else "" for column in matrix.columns]
+    return ["faint" if column is None else _style(matrix, row, column) for column in matrix.columns]
 
 
 def _style(matrix: Matrix, row: int, column: int) -> str:
@@ -327,9 +311,3 @@ def _style(matrix: Matrix, row: int, column: int) -> str:
 
 def _ground(style: str) -> str:
     return style if style.startswith("shade") else ""
-
-
-def _centred(text: str, style: str, width: int, lead: int) -> Line:
-    size = cell_width(text)
-    before = max(0, min(lead + (width - lead - size) // 2, width - size))
-    return [(" " * before, ""), (text, style), (" " * (width - size - before), "")]
