@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -53,25 +53,20 @@ class Request(Record):
         explainer = Explainer(self.trace, decimals, full)
         seen: set[tuple[str, Index]] = set()
         ends = set(product(*(kept(size, full) for size in self.step.value.shape)))
-        for some in self.cells:
-            for place in written(some):
-                if place in ends or not some.is_whole:
-                    yield from self._below(explainer, self.step, place, 0, seen)
-
-    def _below(
-        self, explainer: Explainer, step: Step, place: Index, depth: int, seen: set[Any]
-    ) -> Iterator[tuple[int, Explanation]]:
-        if (step.name, place) in seen:
-            return
-        seen.add((step.name, place))
-        explanation = explainer.explain(step, place)
-        if self.exact and (closed := self.exact.formula(self.exact.value(step)[place])):
-            explanation = replace(explanation, nodes={**explanation.nodes, "exact": closed})
-        yield depth, explanation
-        for index in kept(len(explanation.sources), explainer.full) if self.deep else ():
-            if index is not None and (source := explanation.sources[index]).step in self.trace:
-                below = self.trace[source.step]
-                yield from self._below(explainer, below, source.index, depth + 1, seen)
+        chosen = (p for some in self.cells for p in written(some) if p in ends or not some.is_whole)
+        waiting = [(0, self.step, place) for place in chosen][::-1]  # the next one is the last
+        while waiting:
+            depth, step, place = waiting.pop()
+            if (step.name, place) in seen:
+                continue
+            seen.add((step.name, place))
+            explanation = explainer.explain(step, place)
+            if self.exact and (closed := self.exact.formula(self.exact.value(step)[place])):
+                explanation = replace(explanation, nodes={**explanation.nodes, "exact": closed})
+            yield depth, explanation
+            for index in reversed(kept(len(explanation.sources), full)) if self.deep else ():
+                if index is not None and (source := explanation.sources[index]).step in self.trace:
+                    waiting.append((depth + 1, self.trace[source.step], source.index))
 
 
 def names_of(text: str, trace: Trace, limit: int) -> list[str]:

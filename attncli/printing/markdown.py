@@ -175,7 +175,7 @@ def _figure(figure: Figure) -> Iterator[str]:
     elif not sums:
         for panel in figure.panels:
             yield from _named(panel)
-        yield _table(result.matrix) if as_table else _block([_array(result.matrix)])
+        yield _matrix(result.matrix)
     elif as_table and len(sums[0].matrix.values) == len(result.matrix.values):
         yield _table(result.matrix, sums[0])
     else:
@@ -193,8 +193,7 @@ def _to_write(figure: Figure) -> Iterator[str]:
         if len(figure.results) > 1:
             yield f"$`{as_tex(panel.name)}`$"
         mark = f"{mark_of(panel.answer)}\n\n" if panel.answer else ""
-        matrix = panel.matrix
-        yield mark + (_table(matrix) if matrix.has_labels else _block([_array(matrix)]))
+        yield f"{mark}{_matrix(panel.matrix)}"
 
 
 def _operands(figure: Figure) -> str:
@@ -220,19 +219,25 @@ def _named(panel: Panel) -> Iterator[str]:
         yield _block([f"{name} = {_array(panel.matrix)}"])
 
 
+def _matrix(matrix: Matrix) -> str:
+    return _table(matrix) if matrix.has_labels else _block([_array(matrix)])
+
+
 def _array(matrix: Matrix) -> str:
-    rows = ([_number(matrix, r, c) for c in matrix.columns] for r in matrix.rows)
+    rows = (map(number, _texts(matrix, row, r"\quad\quad")) for row in matrix.rows)
     return bracketed(matrix, [" & ".join(row) for row in rows])
 
 
-def _number(matrix: Matrix, row: int | None, column: int | None) -> str:
-    return r"\quad\quad" if matrix.has_room(row, column) else number(matrix.text(row, column))
+def _texts(matrix: Matrix, row: int | None, room: str) -> list[str]:
+    """Return the texts of a row, with `room` in the place of numbers to be written."""
+    pairs = zip(matrix.columns, matrix.texts(row, matrix.columns), strict=True)
+    return [room if matrix.has_room(row, column) else text for column, text in pairs]
 
 
 def _table(matrix: Matrix, beside: Panel | None = None) -> str:
     """Return a matrix as a table with its labels, and perhaps a column of another one."""
     heads = [_label(matrix.column_labels, c, "…") for c in matrix.columns]
-    lines = [[_cell(matrix, r, c) for c in matrix.columns] for r in matrix.rows]
+    lines = [_texts(matrix, row, " " * ROOM) for row in matrix.rows]
     if beside is not None:
         heads.append(escaped(text(beside.name)))
         for line, row in zip(lines, matrix.rows, strict=True):
@@ -246,10 +251,6 @@ def _table(matrix: Matrix, beside: Panel | None = None) -> str:
         for line, row in zip(lines, matrix.rows, strict=True):
             line.insert(0, _label(matrix.row_labels, row, "⋮"))
     return table(heads, rules, lines)
-
-
-def _cell(matrix: Matrix, row: int | None, column: int | None) -> str:
-    return " " * ROOM if matrix.has_room(row, column) else matrix.text(row, column)
 
 
 def _label(labels: Sequence[str], place: int | None, left_out: str) -> str:

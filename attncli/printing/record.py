@@ -274,27 +274,23 @@ def _zipped(arrays: Mapping[str, Array]) -> Iterator[bytes]:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
                 npy.write_array(file, np.asarray(array, order="C"))
-            yield written.removed()
-    yield written.removed()
+            yield b"".join(written.parts)
+            written.parts.clear()
+    yield b"".join(written.parts)
 
 
 class _Written:
-    """A file that keeps what is written until it is removed."""
+    """A file that keeps the parts that are written."""
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
+        self.parts: list[bytes] = []
 
     def write(self, data: bytes) -> int:
-        self._parts.append(bytes(data))
+        self.parts.append(bytes(data))
         return len(data)
 
     def flush(self) -> None:
         pass
-
-    def removed(self) -> bytes:
-        data = b"".join(self._parts)
-        self._parts.clear()
-        return data
 
 
 def _halved(array: Array) -> Array:
