@@ -130,10 +130,9 @@ HIDDEN = ("script", "style", "title", "template", "del", "s", "strike")
 HEADINGS = ("caption", "h1", "h2", "h3", "h4", "h5", "h6")
 CELLS = ("td", "th")
 ROW_PARTS = ("tr", "thead", "tbody", "tfoot", "colgroup", "col")
-IN_LINE = (
-    *("a", "abbr", "b", "bdi", "big", "code", "em", "font", "i", "ins", "kbd", "label", "mark"),
-    *("o:p", "q", "samp", "small", "span", "strong", "tt", "u", "var", "wbr"),
-)
+TAGS_IN_LINE = """a abbr b bdi big code em font i ins kbd label mark o:p q samp small span strong tt
+u var wbr"""
+IN_LINE = frozenset(TAGS_IN_LINE.split())
 """Elements within a line. Any other tag ends the line, or is a blank in a cell."""
 
 SCRIPTS = {"sub": "_", "sup": "^"}

@@ -117,13 +117,11 @@ def unsupported(data: bytes, suffix: str) -> InputError | None:
     """Return the error for a file of another program, known by its first bytes or its suffix."""
     start = data[:START_BYTES]
     parts = ZIP_PARTS if start.startswith(b"PK") and suffix not in ARRAY_SUFFIXES else {}
-    found = [
-        *(what for sign, what in FIRST_BYTES.items() if start.startswith(sign)),
-        *(what for name, what in parts.items() if name in start),
-        *([PAGE] if OWN_PAGE in start else []),
-        *([BY_SUFFIX[suffix]] if suffix in BY_SUFFIX else []),
-        *([PICKLE] if start.startswith(PICKLES) else []),
-    ]
+    found = [what for sign, what in FIRST_BYTES.items() if start.startswith(sign)]
+    found += [what for name, what in parts.items() if name in start]
+    found += [PAGE] if OWN_PAGE in start else []
+    found += [BY_SUFFIX[suffix]] if suffix in BY_SUFFIX else []
+    found += [PICKLE] if start.startswith(PICKLES) else []
     return fail(f"this is {found[0][0]}", hint=found[0][1]) if found else None
 
 

@@ -157,11 +157,16 @@ DEFINITIONS: dict[str, Schema] = {
     "rows_of_text": listed({"anyOf": [TEXT_ROW, listed(TEXT_ROW) | {"maxItems": 1}]}),
     "vector": described(
         "a list of numbers, a text of them, or a file's name",
-        *(TEXT_OR_NUMBER, *in_one_line(NUMBER), TEXT_ROWS),
+        TEXT_OR_NUMBER,
+        *in_one_line(NUMBER),
+        TEXT_ROWS,
     ),
     "matrix": described(
         "rows of numbers, a text block with one row per line, or a file's name",
-        *(TEXT_OR_NUMBER, ROW, listed(ROW), TEXT_ROWS),
+        TEXT_OR_NUMBER,
+        ROW,
+        listed(ROW),
+        TEXT_ROWS,
     ),
     "stack": described("a matrix, or a list of matrices", *STACKS[""], listed(ROW, 2)),
     "stacks": described(
@@ -172,7 +177,9 @@ DEFINITIONS: dict[str, Schema] = {
     ),
     "zeros_and_ones": described(
         "a matrix of 0 and 1, or lists of matrices",
-        *({"enum": [0, 1]}, TEXT_ROWS, *(listed(BIT, depth) for depth in range(1, 5))),
+        {"enum": [0, 1]},
+        TEXT_ROWS,
+        *(listed(BIT, depth) for depth in range(1, 5)),
     ),
 }
 """The parts of a schema to which others refer."""
