@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 
 import attncli
+from attncli.core.declare import declared
 from attncli.core.errors import InputError
 from attncli.core.numbers.other_words import HINTS, NOT_CALCULATED
 from attncli.core.problem.key_values import WITHOUT_KEY, hint_for, key_of, with_keys
@@ -120,6 +121,7 @@ def test_a_scale_that_grows_is_no_mistake_where_scores_do_not_grow() -> None:
 
 def test_no_form_is_shown_for_a_key_or_an_alias() -> None:
     hints = [*(row.instead for row in KEYS.values()), WITHOUT_KEY, NOT_CALCULATED]
+    hints += [one.hints for one in declared().values()]
     words = [word for row in hints for line in row.values() for word in line.split()]
     assert len(set(words)) == len(words)
     assert not {key_of(word) for word in words} & set(KEYS)

@@ -19,7 +19,7 @@ from attncli.core.declare import WHEN_ADDED, Declared, Mechanism, declared
 from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, fail, refuse
 from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.matrices import as_raw, grid_in, to_array
-from attncli.core.numbers.other_words import HINTS, import_named
+from attncli.core.numbers.other_words import NOT_CALCULATED, import_named
 from attncli.core.numbers.written import dotted, is_open, name_of, shape_words
 from attncli.core.problem.keys import BESIDE_KINDS, KEYS, KINDS, WITH_PARTS
 from attncli.core.problem.rows import PATTERNS, row_name
@@ -76,9 +76,8 @@ WITHOUT_KEY = {
     "write b_q, b_k and b_v, its three equal parts": "in_proj_bias c_attn.bias",
     "write it under W_o, as Conv1D stores (in, out)": "c_proj",
     "write it under b_o": "c_proj.bias",
-    **{hint: words for one in declared().values() for hint, words in one.hints.items()},
 }
-"""Hints for keys of other tools that no one key replaces; the rows of `KEYS` have the rest."""
+"""Hints for keys of other tools that no one key replaces; declarations have the rest."""
 
 
 @lru_cache(1)
@@ -214,11 +213,12 @@ def hint_for(word: str, shape: Sequence[int] = (), fitting: Sequence[str] = ()) 
         return f"write it under {f'b_{letter}' if last == 'bias' else as_stored}"
     pieces = plain.removesuffix(".weight").rsplit(".", 2)[-2:]  # no word below has more
     ends = {".".join(pieces[start:]) for start in range(len(pieces))}
-    rows = [pair for row in KEYS.values() for pair in row.instead.items()]
-    hints = [f"write {hint}" for hint, words in rows if ends & {*words.split()}]
-    hints += [hint for hint, words in WITHOUT_KEY.items() if ends & {*words.split()}]
+    rows = [(f"write {x}", words) for row in KEYS.values() for x, words in row.instead.items()]
+    rows += WITHOUT_KEY.items()
+    rows += [pair for one in declared().values() for pair in one.hints.items()]
+    rows += NOT_CALCULATED.items()
+    hints = [hint for hint, words in rows if ends & {*words.split()}]
     hints = [hint for hint in hints if not shape or hint != SIZES_FOLLOW]  # a matrix is no size
-    hints += [hint for name, hint in HINTS.items() if name in ends]
     if hints or not shape:
         return hints[0] if hints else strings.did_you_mean(word, KEYS, "attn schema")
     from attncli.core.tape.cell_names import ALIASES, meant  # for unknown matrices alone
@@ -297,7 +297,6 @@ def _defaults_in_order(kind: Mechanism) -> dict[str, Any]:
 @WHEN_ADDED.append
 def _add(one: Declared) -> None:
     WEIGHTS.update(_weights())
-    WITHOUT_KEY.update(one.hints)
     DEFAULTS.update({key: row.default for key, row in one.own.items()})
     _defaults_in_order.cache_clear()
 
