@@ -10,7 +10,7 @@ from attncli.core import errors
 from attncli.core.errors import Fault, InputError, Place, below, error_at, fail, located, refuse
 from attncli.core.numbers.forms import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
 from attncli.core.numbers.matrices import as_block, grid_in
-from attncli.core.problem.key_values import key_of, names_of, with_keys
+from attncli.core.problem.key_values import key_of, with_keys
 from attncli.core.problem.keys import KEYS, KINDS, OF_TOKENS, WITH_PARTS
 from attncli.core.problem.marking import FLAGS
 from attncli.core.problem.problem import Problem
@@ -114,7 +114,7 @@ def csv_options() -> dict[str, bool]:
         name: row.form is LABELS and name != "sentence"
         for key, row in KEYS.items()
         if not isinstance(row.form, ArrayForm)
-        for name in names_of(key)
+        for name in (key, *row.aliases)
     }
 
 

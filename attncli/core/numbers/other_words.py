@@ -73,13 +73,13 @@ def plain(word: str) -> str:
     return re.sub(r"[\s_-]+", "_", word.strip().lower())
 
 
-def way_out(word: str, known: Collection[str], lists_all: str = "") -> str:
+def way_out(word: str, known: Collection[str]) -> str:
     """Return a hint for an unknown word: what to write instead, or the known one that is like it.
 
     >>> way_out("block-tables", ["mask", "past"]).partition(";")[0]
     'pages of a cache change no number'
     """
-    return HINTS.get(plain(word)) or did_you_mean(word, known, lists_all)
+    return HINTS.get(plain(word)) or did_you_mean(word, known)
 
 
 def import_named(name: str | None = None) -> bool:

@@ -127,11 +127,6 @@ def keys_of(words: str | Iterable[str] | None, names: Mapping[str, str] = EMPTY)
     return tuple(strings.called_by(word, names) or with_key(word) for word in listed)
 
 
-def names_of(key: str) -> tuple[str, ...]:
-    """Return a key and its listed other names."""
-    return key, *KEYS[key].aliases
-
-
 def pattern_of(key: str) -> str:
     """Return a regular expression of all names of a key, for a JSON Schema.
 
@@ -139,7 +134,7 @@ def pattern_of(key: str) -> str:
     ('heads|num_heads|n_heads', '[_^{}$ ]*[Ww][_^{}$ ]*[Uu][_^{}$ ]*')
     """
     if key not in WEIGHTS.values():
-        return "|".join([*names_of(key), *filter(None, [PATTERNS.get(key)])])
+        return "|".join([key, *KEYS[key].aliases, *filter(None, [PATTERNS.get(key)])])
     between = f"[{IGNORED_IN_WEIGHTS}]*"
     words = ((f"[{x.upper()}{x}]" for x in word) for word in WEIGHTS if WEIGHTS[word] == key)
     return "|".join(between + "".join(x + between for x in letters) for letters in words)
@@ -188,7 +183,8 @@ def with_keys(written: Mapping[str, Any]) -> dict[str, Any]:
         other = first.setdefault(key, word)
         if other != word:
             message = f"{visible(other)} and {visible(word)} are the same key"
-            needs = "" if key in KEYS and {word, other}.issubset(names_of(key)) else "names"
+            are_listed = key in KEYS and {word, other}.issubset((key, *KEYS[key].aliases))
+            needs = "" if are_listed else "names"
             hint = "leave one of them out"
             faults.append(Fault(message, (word,), hint, related=(other,), needs=needs))
     refuse(faults)

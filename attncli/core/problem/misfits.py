@@ -17,7 +17,7 @@ from attncli.core.errors import Fault
 from attncli.core.formulas.tree import Formula
 from attncli.core.numbers import forms
 from attncli.core.numbers.forms import NOTHING, Schema
-from attncli.core.problem.key_values import names_of, pattern_of
+from attncli.core.problem.key_values import pattern_of
 from attncli.core.problem.keys import BESIDE_KINDS, KEYS, KINDS, REPLACES, layer_forms
 from attncli.core.problem.rows import WITH_LABELS
 
@@ -183,8 +183,9 @@ ROWS: Schema = {"type": "array"}
 
 
 def _one_name() -> Iterator[Schema]:
-    for key in KEYS:
-        if len(names := names_of(key)) > 1:
+    for key, row in KEYS.items():
+        if row.aliases:
+            names = (key, *row.aliases)
             others = ([other for other in names if other != name] for name in names)
             yield {"anyOf": [{"properties": dict.fromkeys(o, NOTHING)} for o in others]}
 
