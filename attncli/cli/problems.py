@@ -56,7 +56,7 @@ def new(
     flags |= {key: flag_of(key) for key in texts}
     widths = {key: ctx.params[key] for key in WIDTH_OPTIONS if ctx.params[key] is not None}
     with located(lambda path: Place(flags.get(str((*path, "")[0]), ""))):
-        values = {key: flag_value(key, text, flags[key]) for key, text in texts.items()}
+        values = {key: flag_value(key, text) for key, text in texts.items()}
         problem = start(values, widths)
     write_bytes([problem_file(problem, blank).encode()], file, overwrite=False)
     if file is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -16,7 +16,7 @@ from attncli.core.text.strings import visible
 
 if TYPE_CHECKING:
     from attncli.core.calculation.trace import Trace
-    from attncli.core.problem.problem import Problem
+    from attncli.core.problem.problem import Forms, Problem
     from attncli.core.tape.tape import TakeRows
     from attncli.reading.load import Overrides
     from attncli.reading.portions import Portion
@@ -175,7 +175,7 @@ class Run:
         if not self.sources:
             self._places.append(("", 1, ""))
             yield from_flags(self.overrides)
-        forms: dict[Hashable, Problem] = {}
+        forms: Forms = {}
         options = csv_options()
         for at, one in enumerate(self.portions or map(Portion, self.sources)):
             if not (at and one.number):  # it is the first of its file

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -13,7 +13,7 @@ from attncli.core.numbers.matrices import as_block, grid_in
 from attncli.core.problem.key_values import key_of, with_keys
 from attncli.core.problem.keys import KEYS, KINDS, OF_TOKENS, WITH_PARTS
 from attncli.core.problem.marking import FLAGS
-from attncli.core.problem.problem import Problem
+from attncli.core.problem.problem import Forms, Problem
 from attncli.core.problem.rows import (
     LABELLED,
     refuse_columns_of_several,
@@ -96,7 +96,7 @@ def load_each(
 
 
 def load_stream(
-    documents: Iterable[Document], overrides: Overrides, forms: dict[Hashable, Problem]
+    documents: Iterable[Document], overrides: Overrides, forms: Forms
 ) -> Iterator[Problem | InputError | None]:
     """Yield the same; None where there is a pause. `forms` are those of the whole run."""
     for document in documents:
@@ -122,20 +122,14 @@ def from_flags(overrides: Overrides) -> Problem:
     return _problem(Document("", {}, lambda path: Place("")), overrides)
 
 
-def _problem(
-    document: Document, overrides: Overrides, forms: dict[Hashable, Problem] | None = None
-) -> Problem:
-    flags = {key: flag_of(key) for key in overrides.options}
-    options = {
-        key: text if "." in key else flag_value(key, text, flags[key])
-        for key, text in overrides.options.items()
-    }
+def _problem(document: Document, overrides: Overrides, forms: Forms | None = None) -> Problem:
+    options = {k: x if "." in k else flag_value(k, x) for k, x in overrides.options.items()}
     _refuse_open_keys(document)
     source = ProblemSource(document)
     with located(source.locate):
         source.read_keys()
         for key, value in options.items():
-            source.places[key] = flag_place(flags[key])
+            source.places[key] = flag_place(flag_of(key))
             if "." in key:
                 assign(source.values, key, value)
             else:
@@ -331,8 +325,9 @@ def flag_place(flag: str) -> errors.Locate:
     return lambda path: Place(flag)
 
 
-def flag_value(key: str, text: str, flag: str) -> Raw:
-    """Return a flag's value; a mapping or list is written as in YAML."""
+def flag_value(key: str, text: str) -> Raw:
+    """Return the value of a key's flag; a mapping or list is written as in YAML."""
+    flag = flag_of(key)
     if not text.isascii() and text != text.encode(errors="replace").decode():
         raise fail(f"{flag}: {visible(text)} is no text in UTF-8", hint="write it in UTF-8")
     if KEYS[key].form is TEXT or not text.lstrip().startswith(("{", "[")):

@@ -6,7 +6,7 @@ Faults name a key; `load` adds the place of that key in the file.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import numpy as np
 
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from attncli.core.problem.fields import ProblemFields, ProblemKeys
 else:
     ProblemFields = object  # its attributes are the keys, by their names
+
+
+Forms: TypeAlias = "dict[Hashable, Problem]"
+"""The first problem of each form among those of a run: see `form_of`."""
 
 
 class Problem(ProblemFields):
@@ -86,7 +90,7 @@ class Problem(ProblemFields):
         raw: Mapping[str, object],
         source: Locate = nowhere,
         copy: bool = False,
-        forms: dict[Hashable, Problem] | None = None,
+        forms: Forms | None = None,
     ) -> Problem:
         """Return the problem of raw values by key; with `copy`, it shares no array with them.
 
@@ -97,9 +101,7 @@ class Problem(ProblemFields):
         problem.__dict__["source"] = source
         return problem
 
-    def _read(
-        self, raw: Mapping[str, Any], copy: bool, forms: dict[Hashable, Problem] | None = None
-    ) -> None:
+    def _read(self, raw: Mapping[str, Any], copy: bool, forms: Forms | None = None) -> None:
         """Read every key, and check that all fit together."""
         if "layers" in raw:
             raw, _ = rules_and_layers.with_only_layer(raw)
