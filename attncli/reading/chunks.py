@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterable
 from functools import cached_property
 from itertools import accumulate
 from typing import TypeAlias
@@ -109,9 +110,13 @@ def yaml_lines(text: str) -> list[str]:
     return text.split("\n") if is_plain else LINE_END.split(text)
 
 
-def blanked(text: str, end: int) -> str:
-    """Return a text with blanks up to an offset, so that every place after it stays the same."""
-    return re.sub(r"[^\r\n]", " ", text[:end]) + text[end:]
+def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return a text with blanks in place of some parts, so that every place stays the same."""
+    parts, at = list[str](), 0
+    for start, end in sorted(spans):
+        parts += text[at:start], re.sub(r"[^\r\n]", " ", text[max(at, start) : end])
+        at = max(at, end)
+    return "".join([*parts, text[at:]])
 
 
 def line_ends(text: str) -> int:

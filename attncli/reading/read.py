@@ -213,7 +213,7 @@ def _of_text(texts: Iterator[str], source: Source) -> Iterator[Document]:
 
             student = name_above(line)
             if student or is_title_above(line):
-                above = blanked(above, line.end())
+                above = blanked(above, [(0, line.end())])
         texts = chain([above], texts)
         has_mark = any(mark in source.start for mark in MARKS)
         is_worksheet = has_mark or source.suffix in WORKSHEET_SUFFIXES

@@ -20,11 +20,11 @@ from attncli.core.records import replace
 from attncli.core.tape.cell_names import LETTERS
 from attncli.core.text.strings import plain_name, regex
 from attncli.reading import text_names, texts
-from attncli.reading.chunks import Chunk
+from attncli.reading.chunks import Chunk, blanked
 from attncli.reading.document import KEYS_BESIDE_STEPS, STUDENT_KEYS, YAML_SUFFIXES, Raw, twice
 from attncli.reading.text_names import BEFORE_NAME, ROW_HEADING, is_key, is_step
 from attncli.reading.text_tables import FILLED, Table, cleaned, line_at
-from attncli.reading.texts import CODE_LINE, SETTING, Block, blocks_in, value_in, without
+from attncli.reading.texts import CODE_LINE, SETTING, Block, blocks_in, value_in
 
 VARIABLES = regex(
     r"^[ \t]*([^\W\d]\w*(?:, *[^\W\d]\w*)*)[ \t]*=[ \t]*(\d+(?:, *\d+)*)[ \t;]*$", re.MULTILINE
@@ -131,7 +131,7 @@ class TextDocument:
             head = key_of(key.partition(".")[0])
             if head in KEYS and (not text_names.is_array(head) or self._is_mapping(line)):
                 settings += [self._set(one, at) for one, at in texts.each_setting(line)]
-        return without(self.text, settings)
+        return blanked(self.text, settings)
 
     def _is_mapping(self, line: re.Match[str]) -> bool:
         """Return True if a mapping is written behind a key, or in the lines below it."""
@@ -159,14 +159,14 @@ class TextDocument:
         for block in self.blocks:
             self._take(block)
         if not self.are_answers:
-            for line in SETTING.finditer(without(self.masked, self.read)):
+            for line in SETTING.finditer(blanked(self.masked, self.read)):
                 self._take_setting(line)
             self._take_beside()
             self._leave_out_results()
         self.kept.sort()
         ends = [0, *(end for part in self.kept for end in part), len(self.text)]
         others = zip(ends[::2], ends[1::2], strict=True)
-        self.rest = without(self.chunk.text, others)
+        self.rest = blanked(self.chunk.text, others)
         self.unread = dict(self._unread_lines())
         words = re.findall(r"\w+", "\n".join(self.unread.values()).casefold())
         options = (OPTION_WORDS[word] for word in words if word in OPTION_WORDS)
@@ -270,7 +270,7 @@ class TextDocument:
 
     def _take_beside(self) -> None:
         """Take the options that are written on the lines of matrices."""
-        text = without(self.masked, self.read)
+        text = blanked(self.masked, self.read)
         starts = [*(block.at for block in self.blocks[1:]), len(text)]
         for block, after in zip(self.blocks, starts, strict=False):  # there may be no block
             start = block.table.end
@@ -303,7 +303,7 @@ class TextDocument:
 
     def _unread_lines(self) -> Iterator[tuple[int, str]]:
         """Yield the lines of which words, or what is set, are not read: number and rest of each."""
-        lines, rest = (one.split("\n") for one in (self.masked, without(self.masked, self.read)))
+        lines, rest = (one.split("\n") for one in (self.masked, blanked(self.masked, self.read)))
         for number, (line, left) in enumerate(zip(lines, rest, strict=True), self.chunk.before + 1):
             is_unread = re.search(r"\w", left) is not None
             if left != line:  # beside a matrix, words before it are prose

@@ -8,7 +8,6 @@ it, name it. All else is prose.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from contextlib import suppress
 
 from attncli.core.errors import InputError, error_at
@@ -291,7 +290,7 @@ def unwrapped(chunk: Chunk) -> Chunk | None:
         if not start < line.start() < end and is_known:
             message = f"{line['key']} is written outside of the ``` marks"
             raise error_at(chunk.place_at(line.start()), message, "write it between them")
-    return replace(chunk, text=blanked(text[:end], fences[0].end()))
+    return replace(chunk, text=blanked(text[:end], [(0, fences[0].end())]))
 
 
 NO_CONTENT = regex(r"(?:^|(?<=[\s;]))(?:#(?!\S)|//|%[ \t]*(?=[^\W\d]))[^\n|]*", re.MULTILINE)
@@ -345,17 +344,8 @@ def _is_readable(key: str, value: str) -> bool:
 def each_setting(line: re.Match[str]) -> list[tuple[re.Match[str], int]]:
     """Return what a line sets, each with the offset of its text: heads = 1, scale = 2."""
     several = [*BESIDE.finditer(line[0])] if line["sign"] else []
-    is_all = not re.search(r"\w", without(line[0], (one.span() for one in several)))
+    is_all = not re.search(r"\w", blanked(line[0], (one.span() for one in several)))
     return [(one, line.start()) for one in several] if len(several) > 1 and is_all else [(line, 0)]
-
-
-def without(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Return a text with blanks in place of some parts."""
-    parts, at = list[str](), 0
-    for start, end in sorted(spans):
-        parts += text[at:start], re.sub(r"[^\n]", " ", text[max(at, start) : end])
-        at = max(at, end)
-    return "".join([*parts, text[at:]])
 
 
 def value_in(text: str) -> Raw:

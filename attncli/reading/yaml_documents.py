@@ -165,7 +165,7 @@ def documents(chunk: Chunk, are_answers: bool = False) -> Iterator[Document]:
                 yield from _of_value(raw, chunk.name, _places_in_json(chunk, start, end))
             if at == len(text):
                 return
-            chunk = replace(chunk, text=blanked(text, at))
+            chunk = replace(chunk, text=blanked(text, [(0, at)]))
     yield from _of_yaml(chunk, are_answers)
 
 
@@ -312,7 +312,7 @@ def _places_in_json(chunk: Chunk, start: int, end: int) -> Locate:
             # characters; any others will do for the place.
             part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", chunk.text[:end])
             part = part if part.isascii() else re.sub("[\x85\u2028\u2029]", "-", part)
-            as_yaml = replace(chunk, text=blanked(part, start), original="")
+            as_yaml = replace(chunk, text=blanked(part, [(0, start)]), original="")
             found = yaml_values.places_in(as_yaml, 0), lines_of(chunk.text)
         locate_in_yaml, lines = found
         place = locate_in_yaml(path)

@@ -41,7 +41,7 @@ def misfits(keys: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]
     for is_wrong, key, message, hint in chain(*tests):
         if is_wrong:
             yield Fault(message, tuple(key.split(".")), hint, needs="values")
-    yield from _misfits_of_parts(kind, keys, values)
+    yield from _misfits_of_parts(kind, values)
     for key in (key for key in kind.needs if key not in keys):
         yield Fault(f"kind {values['kind']} needs {key}", ("kind",), KEYS[key].about)
     for key, origin, *others in kind.source_groups:
@@ -64,9 +64,7 @@ def _of_no_use(kind: Mechanism, keys: Collection[str], name: str) -> Iterator[Fa
             yield Fault(message, (key,), hint, related=(direct,))
 
 
-def _misfits_of_parts(
-    kind: Mechanism, keys: Collection[str], values: Mapping[str, Any]
-) -> Iterator[Fault]:
+def _misfits_of_parts(kind: Mechanism, values: Mapping[str, Any]) -> Iterator[Fault]:
     """Yield a fault for each part of the mask and the normaliser, and both conventions at once."""
     name = values["kind"]
     fitting = [form for form, row in MASKS.items() if kind.takes_mask(form, row.by_position)]
