@@ -110,7 +110,7 @@ def with_constants(
             if isinstance(node, Exp):
                 other = replace(node, operand=other, base=np.e, temperature=1.0)
             assert step.operation is not None  # as it holds the node
-            change[step.name] = everywhere(step.operation, node, other)
+            change[step.name] = everywhere(step.operation, {node: other})
     return change
 
 

@@ -244,7 +244,7 @@ def wrong_source(step: Step, trace: Trace) -> Changes:
     inputs = trace.inputs
     for right, used in (("X", "memory"), ("memory", "X")):
         if used in inputs and any(part is inputs.get(right) for part in sources(step)):
-            other = everywhere(made_of(step), inputs[right], inputs[used])
+            other = everywhere(made_of(step), {inputs[right]: inputs[used]})
             yield {step.name: other}, {"used": used, "right": right}
 
 

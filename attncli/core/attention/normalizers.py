@@ -55,10 +55,16 @@ NORMALIZERS = Table(Normalizer)
 
 @NORMALIZERS.row("softmax", "e^s / Σ e^s", "all positive, sum 1", (SINK,))
 def softmax(tape: Tape, scores: Expression, settings: Normalize) -> Expression:
-    sink = _sink(tape, settings)
+    sinks = settings.parameters.get("sink")
+    sink: Expression | None = None
+    is_beyond = _out_of_range(array_of(scores), settings)
+    if sinks is not None:
+        is_beyond |= bool(sinks.max() > floats.largest_exponent(sinks.dtype))
+        every = tape.put("sink", sinks, ("sink",), key="normalize.sink")
+        sink = SplitHeads(every, sinks.size) if sinks.size > 1 else every
     power = Exp(scores, settings.base, settings.temperature)
     of_sink = None if sink is None else SinkPower(sink)
-    if _out_of_range(array_of(scores), settings) or _is_large(settings.parameters.get("sink")):
+    if is_beyond:
         power, of_sink = shifted(power, settings.along, sink)
         tell_of_shift(tape, text(notation_of(scores, tape.columns)), settings)
     exponentials = tape.record("exp", power)
@@ -67,23 +73,15 @@ def softmax(tape: Tape, scores: Expression, settings: Normalize) -> Expression:
     return Shares(exponentials, tape.record("sum", whole))
 
 
-def _sink(tape: Tape, settings: Normalize) -> Expression | None:
-    """Return the sink of each head, or of all, on the tape once; None if there is none."""
-    sinks = settings.parameters.get("sink")
-    if sinks is None:
-        return None
-    sink = tape.put("sink", sinks, ("sink",), key="normalize.sink")
-    return SplitHeads(sink, sinks.size) if sinks.size > 1 else sink
-
-
 @NORMALIZERS.row("hardmax", "1 at the largest s, else 0", "ties: the first, and a warning")
 def hardmax(tape: Tape, scores: Expression, settings: Normalize) -> Expression:
     array = array_of(scores)
     largest = array.max(axis=settings.along, keepdims=True)
     tied = ((array == largest) & (largest > -np.inf)).sum(axis=settings.along) > 1
     if tied.any():
-        line = _line(settings, tape)
-        tape.warn(f"several scores of a {line} are largest: hardmax took the first")
+        tape.warn(
+            f"several scores of a {_line(settings, tape)} are largest: hardmax took the first"
+        )
     return Hardmax(scores, settings.along)
 
 
@@ -137,10 +135,6 @@ def _out_of_range(scores: Array, settings: Normalize) -> bool:
     if largest == np.inf:  # a blocked cell is no exponent
         largest = float(size.max(initial=0.0, where=size < np.inf))
     return is_out_of_range(largest, scores.dtype, settings)
-
-
-def _is_large(sinks: Array | None) -> bool:
-    return sinks is not None and bool(sinks.max() > floats.largest_exponent(sinks.dtype))
 
 
 def is_out_of_range(largest: float, dtype: np.dtype[Any], settings: Normalize) -> bool:

@@ -95,7 +95,7 @@ def _ids(raw: object, path: KeyPath) -> list[Any] | dict[str, Any]:
 
 
 def _sections(raw: object, path: KeyPath) -> list[int]:
-    every = [raw] if not isinstance(raw, list | tuple) else raw
+    every = raw if isinstance(raw, list | tuple) else [raw]
     return [to_count(one, (*path, place)) for place, one in enumerate(every)]
 
 

@@ -37,7 +37,9 @@ class Shares(Divide):
             of_sink, total = total.right, total.left
             assert isinstance(of_sink, SinkPower)  # see `softmax`
             assert isinstance(total, Sum)
-            yield of_sink.sink, self._of_sink(of_sink, total, Hadamard(result, upstream))
+            product = replace(total, operand=Hadamard(result, upstream))
+            slope = Hadamard(product, Divide(of_sink, self.divisor))
+            yield of_sink.sink, Scale(slope, times=-1.0)
         assert isinstance(total, Sum)  # see `softmax` and `divide_by_sum`
         centred = Subtract(upstream, Delta(Hadamard(result, upstream), total.along))
         power = self.dividend.operation if isinstance(self.dividend, Step) else None
@@ -45,10 +47,6 @@ class Shares(Divide):
             yield power.operand, power.slope(Hadamard(result, centred))
         else:
             yield self.dividend, Divide(centred, self.divisor)
-
-    def _of_sink(self, power: SinkPower, total: Sum, product: Expression) -> Expression:
-        share = Divide(power, self.divisor)
-        return Scale(Hadamard(replace(total, operand=product), share), times=-1.0)
 
 
 class Exp(Pointwise):

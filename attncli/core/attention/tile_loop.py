@@ -107,6 +107,7 @@ class TileLoop:
         self.scores_of, self.weights_of, self.take_rows = scores_of, weights_of, take_rows
         batches, heads = max(map(len, (q, k, v))), q.shape[1]
         self.n, self.m = q.shape[-2], k.shape[-2]
+        self.parts = -(-self.n // tiling.rows)  # rounded up
         self.q, self.k, self.v = (np.broadcast_to(a, (batches, *a.shape[1:])) for a in (q, k, v))
         self.sharing = heads // k.shape[1]  # query heads for each head of keys and values
         self.bias = None
@@ -124,7 +125,10 @@ class TileLoop:
         self.is_surely_within = not self._is_out_of_range(adjusted)
         least = float(np.log(np.finfo(q.dtype).smallest_subnormal)) - 1  # e^s of less is 0
         self.vanishing = least - adjusted  # what is added to a score of which e^s is surely 0
-        self.is_shifted = self.exponent != 1 or not _is_ordinary(adjusted, v)
+        # Floats surely hold every e^s, and sum of e^s · v, for |s| up to `adjusted`.
+        half, values = largest_exponent(v.dtype) / 2, max(float(v.max()), -float(v.min()))
+        is_ordinary = adjusted <= half and (values == 0 or abs(log(values)) <= half / 2)
+        self.is_shifted = self.exponent != 1 or not is_ordinary
         self.times, self.over = 1.0, 1.0  # of the scores
         if rules.scale is not None:
             self.times, self.over = float(rules.scale.times), float(rules.scale.over)
@@ -142,20 +146,16 @@ class TileLoop:
         """Calculate, or raise a FloatingPointError with the name of a step beyond floats."""
         if isinstance(self.output, Outline):
             return
-        tasks = range(prod(self.output.shape[:2]) * self._parts)
+        tasks = range(prod(self.output.shape[:2]) * self.parts)
         if self.weights_of is None:  # under a causal mask the last rows take longest
             tasks = tasks[::-1]
         over_threads(self._attend, tasks, self.tiling.threads)
         if self.too_large:
             raise FloatingPointError(min(self.too_large, key=CHECKED.index))
 
-    @property
-    def _parts(self) -> int:
-        return -(-self.n // self.tiling.rows)  # rounded up
-
     def _attend(self, task: int) -> None:
         """Calculate the output of some queries of one head."""
-        of_head, part = divmod(task, self._parts)
+        of_head, part = divmod(task, self.parts)
         batch, head = divmod(of_head, self.output.shape[1])
         first = part * self.tiling.rows
         rows = slice(first, min(first + self.tiling.rows, self.n))
@@ -286,13 +286,6 @@ def _bounds(q: Array, k: Array, rules: Rules) -> tuple[float, float]:
             adjusted += _largest(rules.bias)
         adjusted += sum(rule.most for rule in rules.by_place)
     return dots, adjusted
-
-
-def _is_ordinary(most: float, v: Array) -> bool:
-    """Whether floats surely hold every e^s, and sum of e^s · v, for |s| up to `most`."""
-    half = largest_exponent(v.dtype) / 2
-    values = max(float(v.max()), -float(v.min()))
-    return most <= half and (values == 0 or abs(log(values)) <= half / 2)
 
 
 def _largest(scores: Array) -> float:

@@ -17,7 +17,7 @@ from attncli.core.arithmetic.floats import Outline, outline
 from attncli.core.arithmetic.machine import one_blas_thread
 from attncli.core.attention.masks import Mask, Masked, is_kept, kept
 from attncli.core.attention.normalizers import NORMALIZERS, tell_of_shift
-from attncli.core.attention.parameters import Normalize, Parameter, Rules
+from attncli.core.attention.parameters import Normalize, Rules
 from attncli.core.attention.scores import SCORES, RepeatHeads
 from attncli.core.errors import fail
 from attncli.core.formulas.tree import Formula, Listed, Phrase, Words
@@ -29,7 +29,7 @@ from attncli.core.tape.tape import TakeRows, Tape
 from attncli.core.text.strings import visible
 
 if TYPE_CHECKING:
-    from attncli.core.attention.tile_loop import TileScores, Tiling
+    from attncli.core.attention.tile_loop import TileScores
 
 
 def score(
@@ -49,8 +49,8 @@ def score(
 def score_operation(tape: Tape, q: Expression, k: Expression, rules: Rules) -> Operation:
     """Return the operation that makes the scores; a hidden layer before it is recorded."""
     row, values = SCORES[rules.score], rules.parameters
-    present = [p for p in row.parameters if p.name in values]
-    parameters = {p.name: _parameter(tape, p, values[p.name]) for p in present}
+    is_matrix = {p.name: len(p.shape) == 2 for p in row.parameters if p.name in values}
+    parameters = {name: _parameter(tape, name, values[name], x) for name, x in is_matrix.items()}
     return row.build(tape, q, k, parameters)
 
 
@@ -87,11 +87,11 @@ def adjust(tape: Tape, scores: Step, rules: Rules) -> Step:
         else:
             biased = BiasAdded(biased, rule)
     s = tape.record("biased", biased) if biased is not s else s
-    keep = (
-        _outlined_mask(rules.mask, n, m) if isinstance(s.array, Outline) else kept(rules.mask, n, m)
-    )
+    is_outline = isinstance(s.array, Outline)
+    keep = (_first_blocking if is_outline else kept)(rules.mask, n, m)
     if keep is not None:
-        keep = np.broadcast_to(keep, (*keep.shape[:2], n, m))  # with a row for each query
+        shape = *keep.shape[:2], n, m  # with a row for each query
+        keep = outline(shape, float) if is_outline else np.broadcast_to(keep, shape)
         mask = _put(tape, "mask", keep.astype(s.array.dtype))
         has_reason = "when" in rules.mask and "shown" not in rules.mask
         s = tape.record("masked", Masked(s, mask, rules.mask if has_reason else {}))
@@ -101,11 +101,6 @@ def adjust(tape: Tape, scores: Step, rules: Rules) -> Step:
 def _first_blocking(mask: Mask, n: int, m: int) -> Array | None:
     parts = (slice(start, min(start + MASK_ROWS, n)) for start in range(0, n, MASK_ROWS))
     return next((one for part in parts if (one := is_kept(mask, n, m, part)) is not None), None)
-
-
-def _outlined_mask(mask: Mask, n: int, m: int) -> Array | None:
-    first = _first_blocking(mask, n, m)
-    return None if first is None else outline((*first.shape[:2], n, m), float)
 
 
 def normalize(tape: Tape, s: Expression, rules: Rules) -> Step:
@@ -134,12 +129,11 @@ def weights_of(tape: Tape, s: Expression, rules: Rules) -> Step:
     return weights
 
 
-def _parameter(tape: Tape, parameter: Parameter, value: Array | float) -> Step | float:
+def _parameter(tape: Tape, name: str, value: Array | float, is_matrix: bool) -> Step | float:
     if isinstance(value, float):
         return value
-    name, key = parameter.name, f"score.{parameter.name}"
+    key = f"score.{name}"
     shown = key if name in tape.inputs else name  # pooling has another W, a recurrent network a b
-    is_matrix = len(parameter.shape) == 2
     trailing = ("hidden", "feature") if is_matrix else ("hidden",)
     return tape.put(shown, value, trailing, as_written=is_matrix, key=key)
 
@@ -258,7 +252,9 @@ def attend(
         tell_of_shift(tape, _adjusted(rules, q, k), rules.normalize)
     for warning in sorted(warnings):
         tape.warn(warning)
-    path = _path(tiling)
+    path = f"streamed, {tiling.rows} query row{'s'[: tiling.rows != 1]} at a time"
+    path += f" on {tiling.threads} threads" if tiling.threads > 1 else ""
+    path += "; the n × m steps are not kept"
     if weights is not None:
         formula = _formula_of_weights(tape, adjusted, rules)
         operation = Tiled((q, k), (q.trailing[-2], k.trailing[-2]), formula, path)
@@ -267,12 +263,6 @@ def attend(
     words = Phrase((Words("attention of"), of_q)), *others, Words("some queries at a time")
     operation = Tiled((q, k, v), (q.trailing[-2], v.trailing[-1]), Listed(words), path)
     return tape.record(name, operation, symbol=symbol, array=loop.output)
-
-
-def _path(tiling: Tiling) -> str:
-    rows = f"{tiling.rows} query row{'s'[: tiling.rows != 1]} at a time"
-    on = f" on {tiling.threads} threads" if tiling.threads > 1 else ""
-    return f"streamed, {rows}{on}; the n × m steps are not kept"
 
 
 def _taker(tape: Tape, q: Array, k: Array) -> tuple[TakeRows | None, Array | None]:

@@ -6,7 +6,7 @@ explains a step, every mutation of it is tried, and the sentences are made from 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import combinations, islice, product, takewhile
 from types import UnionType
 from typing import Any, TypeAlias, TypedDict, Unpack
@@ -18,7 +18,7 @@ from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.text import text
 from attncli.core.records import replace
 from attncli.core.tape.backward_operations import Hadamard, Negative, Rearranged, Subtract
-from attncli.core.tape.evaluation import array_of, everywhere, sources, walk, with_operands
+from attncli.core.tape.evaluation import array_of, everywhere, sources, walk
 from attncli.core.tape.operations import (
     TOKEN_AXES,
     Add,
@@ -174,7 +174,7 @@ def other_factor(*groups: Part, sentence: str = MADE_WITH, **options: Unpack[Opt
         for group, right, used in product(groups, factors, known):
             if used is not right and is_part(right, group) and is_part(used, group):
                 words = {"used": used, "right": right}
-                yield whole, everywhere(whole, right, used), words
+                yield whole, everywhere(whole, {right: used}), words
 
     return declared(sentence, way, **options)
 
@@ -199,7 +199,7 @@ def exchanged(
             is_pair |= is_part(first, other) and is_part(second, one)
             if is_pair and of_shape[first] == of_shape[second] and _has(whole, first, second):
                 words = {"one": first, "other": second}
-                yield whole, _replaced(whole, {first: second, second: first}), words
+                yield whole, everywhere(whole, {first: second, second: first}), words
 
     return declared(sentence, way, **options)
 
@@ -211,12 +211,6 @@ def _has(whole: Expression, outer: Expression, part: Expression) -> bool:
         node = rest.pop()
         rest += node.operands if isinstance(node, Operation) and node is not outer else ()
     return bool(rest)
-
-
-def _replaced(node: Expression, others: Mapping[Expression, Expression]) -> Expression:
-    if node in others or isinstance(node, Step):
-        return others.get(node, node)
-    return with_operands(node, lambda part: _replaced(part, others))
 
 
 def in_steps(kind: str, stems: tuple[str, ...], one: Mistake) -> Mistake:
@@ -276,7 +270,7 @@ def _operands(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression
     for right in (node for node in parts(step) if isinstance(node, Step)):
         for used in _like(right, before):
             words = {"used": used, "right": right}
-            yield whole, everywhere(whole, right, used), words
+            yield whole, everywhere(whole, {right: used}), words
 
 
 def _like(right: Step, before: list[Step]) -> list[Step]:

@@ -163,11 +163,6 @@ def _distance(array: Array) -> Array:
     return finite * float(np.finfo(array.dtype).eps)
 
 
-def _backward_of(group: str) -> str:
-    inner = group.removeprefix(FORWARD).removeprefix(", ")
-    return f"{BACKWARD}, {inner}" if inner else BACKWARD
-
-
 class _ChainRule:
     """Collects, for each value of one tape, the parts whose sum is its derivative.
 
@@ -193,7 +188,8 @@ class _ChainRule:
             assert isinstance(value, Step)
             self.through(value, value, derivative, value)
         for step in reversed(steps):
-            heading = self.tape.group = _backward_of(step.group)
+            inner = step.group.removeprefix(FORWARD).removeprefix(", ")
+            heading = self.tape.group = ", ".join(filter(None, (BACKWARD, inner)))
             if step in self.parts and step.operation is not None:
                 self.through(step.operation, step, self.record(step), step)
             for source in reversed(made_of[step]):  # weights before what they are applied to
@@ -239,5 +235,5 @@ class _ChainRule:
             if node is not expression or is_inner:
                 before, name = (node.line, step.stem) if node.line[-1] == "_" else ("", node.line)
                 with self.tape.within(before=before, layer=step.layer, suffix=step.suffix):
-                    expression = everywhere(expression, node, self.tape.record(name, node))
+                    expression = everywhere(expression, {node: self.tape.record(name, node)})
         return expression

@@ -195,13 +195,11 @@ def mapped(expression: Expression, rule: Callable[[Operation], Expression]) -> E
     return rule(with_operands(expression, lambda part: mapped(part, rule)))
 
 
-def everywhere(expression: Expression, old: Expression, new: Expression) -> Expression:
-    """Return an expression with one of its nodes replaced by another, wherever it occurs."""
-    if expression is old:
-        return new
-    if isinstance(expression, Step):
-        return expression
-    return with_operands(expression, lambda part: everywhere(part, old, new))
+def everywhere(expression: Expression, others: Mapping[Expression, Expression]) -> Expression:
+    """Return an expression with others for some of its nodes, wherever these occur."""
+    if expression in others or isinstance(expression, Step):
+        return others.get(expression, expression)
+    return with_operands(expression, lambda part: everywhere(part, others))
 
 
 def with_operands(operation: Operation, rule: Callable[[Expression], Expression]) -> Operation:
