@@ -222,6 +222,18 @@ def of_entries(formula: tree.Formula, lists: Lists, places: Mapping[str, Array])
     return values_by_text
 
 
+def with_values(formula: tree.Formula, values: Mapping[str, float], lists: Lists) -> tree.Formula:
+    """Return an expression with numbers for its names, and words for its entries of lists."""
+
+    def rule(node: tree.Formula) -> tree.Formula | None:
+        if isinstance(node, tree.Cell):
+            return tree.Words(lists[node.name][int(values[node.places[0]]) - 1])
+        word = text(node) if isinstance(node, tree.Name) else ""
+        return tree.Number(f"{values[word]:.17g}") if word in values else None
+
+    return tree.substituted(formula, rule)
+
+
 class Condition(str):
     """The text of a condition that keeps a key for a query, with its formula and lists.
 
@@ -264,15 +276,9 @@ class Condition(str):
     def failing(self, grid: Any) -> str:
         """Return what is false for the only query and key of a grid: `3 ≤ 2 is false`; or ""."""
         names = self.names(grid)
-
-        def number(node: tree.Formula) -> tree.Formula | None:
-            if isinstance(node, tree.Cell):
-                return tree.Words(self.lists[node.name][int(names[node.places[0]].item()) - 1])
-            known = isinstance(node, tree.Name) and node.base in names
-            return tree.Number(f"{np.ravel(names[text(node)])[0]:g}") if known else None
-
         is_and = isinstance(self.formula, tree.Infix) and self.formula.word == "and"
         for part in tree.parts(self.formula) if is_and else [self.formula]:
             if not np.all(on_arrays(part, names)):
-                return f"{text(tree.substituted(part, number))} is false"
+                values = {name: np.ravel(numbers)[0] for name, numbers in names.items()}
+                return f"{text(with_values(part, values, self.lists))} is false"
         return ""

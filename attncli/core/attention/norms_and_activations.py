@@ -40,20 +40,18 @@ class QkNorm(Record):
 
 def normed(tape: Tape, q: Step, k: Step, rules: Rules) -> tuple[Step, Step]:
     """Record `Q_normed` and `K_normed` by the norm of the rules."""
-    settings = dict(rules.qk_norm)
-    name = settings.pop("name")
-    gains = {"q": settings.pop("g_q", None), "k": settings.pop("g_k", None)}
-    sides = []
-    for side, (letter, gain) in zip((q, k), gains.items(), strict=True):
-        if name == "l2":
+    settings = rules.qk_norm
+
+    def of_side(side: Step, gain: str) -> Step:
+        if settings["name"] == "l2":
             refuse_zero_rows(tape, side, "qk_norm", "it cannot be divided by its length")
-        ratio: Operation = Divide(side, Length(side, **settings))
-        if gain is not None:
-            of_gain = tape.put(f"g_{letter}", gain, ("feature",), key=f"qk_norm.g_{letter}")
-            ratio = Hadamard(ratio, of_gain)
-        why = NORMS[name].why
-        sides.append(tape.record(f"{side.stem}_normed", ratio, side.trailing, why=why))
-    return sides[0], sides[1]
+        ratio: Operation = Divide(side, Length(side, settings.get("eps")))
+        if (numbers := settings.get(gain)) is not None:
+            ratio = Hadamard(ratio, tape.put(gain, numbers, ("feature",), key=f"qk_norm.{gain}"))
+        why = NORMS[settings["name"]].why
+        return tape.record(f"{side.stem}_normed", ratio, side.trailing, why=why)
+
+    return of_side(q, "g_q"), of_side(k, "g_k")
 
 
 class Length(Operation):
@@ -229,10 +227,8 @@ def normalized(
     with tape.within(suffix=tape.scope.suffix or f"_{name}"):
         operation = row.build(tape, x, eps)
     if not all(array_of(operand).all() for operand in operation.operands[1:]):
-        way_out = "an eps above 0 avoids that"
-        tape.warn(
-            f"a token in {name}{tape.scope.suffix} has the variance 0, and becomes 0; {way_out}"
-        )
+        where = f"{name}{tape.scope.suffix} has the variance 0"
+        tape.warn(f"a token in {where}, and becomes 0; an eps above 0 avoids that")
     operation = Hadamard(operation, gain) if gain is not None else operation
     operation = Add(operation, shift) if shift is not None else operation
     return tape.record(name, operation, x.trailing, why=row.why)
@@ -358,22 +354,15 @@ class Gated(Hadamard):
     @property
     def note(self) -> tree.Formula | None:
         """The formula of the gate, but for 1 / (1 + e^−x), which the step's own formula has."""
-        x = tree.Name("x")
-        meaning = {
-            Sigmoid: None,
-            Phi: (("Φ", tree.Call("erf", (tree.Fraction(x, ROOT_OF_2.formula, tight=True),)))),
-            TanhGate: ("gate", tree.Call("tanh", (_argument(x),))),
-        }[type(self.right)]
-        if meaning is None:
+        if not isinstance(self.right, Phi | TanhGate):
             return None
-        name, function = meaning
+        x = tree.Name("x")
+        function = tree.Call("erf", (tree.Fraction(x, ROOT_OF_2.formula, tight=True),))
+        if isinstance(self.right, TanhGate):
+            cubic = tree.Times((tree.Number(str(CUBIC)), tree.Power(x, tree.Number("3"))))
+            function = tree.Call("tanh", (tree.Times((OF_TANH.formula, tree.plus(x, cubic))),))
         half = tree.Fraction(tree.plus(tree.Number("1"), function), tree.Number("2"))
-        return tree.Relation((tree.Call(name, (x,)), half))
-
-
-def _argument(x: tree.Formula) -> tree.Formula:
-    cubic = tree.Times((tree.Number(str(CUBIC)), tree.Power(x, tree.Number("3"))))
-    return tree.Times((OF_TANH.formula, tree.plus(x, cubic)))
+        return tree.Relation((tree.Call(self.right.function, (x,)), half))
 
 
 SMOOTH = "It is near 0 for negative numbers, and near the number itself for positive ones."
@@ -413,9 +402,7 @@ class Gate(Sigmoid):
     function = "σ"
     through = ThroughGate
     why = "Each token says by its own features how much passes: all at 1, nothing at 0."
-
-    def notation(self, columns: bool) -> tree.Formula:
-        return tree.Call(self.function, self.notations(columns))
+    notation = Pointwise.notation
 
     @property
     def note(self) -> tree.Formula:
@@ -423,9 +410,6 @@ class Gate(Sigmoid):
         meaning = tree.Relation((tree.Call(self.function, (x,)), sigmoid_of(x)))
         cut = self.operand.note if isinstance(self.operand, Operation) else None
         return tree.Listed((meaning, cut)) if cut else meaning
-
-    def layout(self, columns: bool) -> tuple[Expression | str, ...]:
-        return self.layout_of_argument(columns)
 
 
 def eps_of(norm: str, eps: float | None) -> float:

@@ -196,9 +196,6 @@ class Rotated(Operation):
 
     def apply(self, rows: Array, cos: Array, sin: Array) -> Array:
         """(…, n, d) and twice (1, 1, n, pairs) give (…, n, d)."""
-        return self.turned(rows, cos, sin)
-
-    def turned(self, rows: Any, cos: Any, sin: Any) -> Any:
         first, second = self.waves.columns()
         if rows.shape[-1] < self.waves.size:
             raise ShapeError
@@ -279,16 +276,11 @@ class PositionBias(Record, eq=False):
 
     def written(self, head: int, query: int, key: int) -> tree.Formula:
         """Return the formula of the number that is added to one score."""
+        from attncli.core.attention.expressions import with_values  # as above
+
         values = {"i": query + 1 + self.shift, "j": key + 1, "h": head + 1}
         values |= {name: np.ravel(x)[head * (np.size(x) > 1)] for name, x in self.names.items()}
-        known: dict[str, tree.Formula] = {
-            name: tree.Number(f"{value:.17g}") for name, value in values.items()
-        }
-        for entry in tree.nodes(self.formula):
-            if isinstance(entry, tree.Cell):
-                word = self.lists[entry.name][int(values[entry.places[0]]) - 1]
-                known[text(entry)] = tree.Words(word)
-        return tree.substituted(self.formula, lambda part: known.get(text(part)))
+        return with_values(self.formula, values, self.lists)
 
 
 class BiasAdded(Operation):
@@ -310,21 +302,20 @@ class BiasAdded(Operation):
     def apply(self, scores: Array) -> Array:
         """(…, heads, n, m) gives the same shape."""
         numbers = self.numbers(*scores.shape[1:])
-        if are_elements(scores):
-            return filled(scores.shape, lambda at: self.worked(scores[at], numbers, at[1:]))
-        return scores + (numbers.astype(scores.dtype) if are_floats(scores) else numbers)
+        if not are_elements(scores):
+            return scores + (numbers.astype(scores.dtype) if are_floats(scores) else numbers)
+
+        def worked(at: tuple[int, ...]) -> Any:  # with a number that knows its formula
+            number, formula = float(numbers[at[1:]]), self.rule.written(*at[1:])
+            if isinstance(formula, tree.Minus):
+                return scores[at] - NumberAsWritten(-number, formula.operand)
+            return scores[at] + NumberAsWritten(number, formula)
+
+        return filled(scores.shape, worked)
 
     def numbers(self, heads: int, n: int, m: int) -> Array:
         """Return what is added, (heads, n, m)."""
         return np.stack([self.rule.at(h, slice(0, n), slice(0, m)) for h in range(heads)])
-
-    def worked(self, score: Any, numbers: Array, at: tuple[int, ...]) -> Any:
-        """Return the sum, or the difference, of a score and a number that knows its formula."""
-        number = float(numbers[at])
-        formula = self.rule.written(*at)
-        if isinstance(formula, tree.Minus):
-            return score - NumberAsWritten(-number, formula.operand)
-        return score + NumberAsWritten(number, formula)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         yield self.operand, upstream

@@ -27,10 +27,10 @@ class Pointwise(Operation):
     def notation(self, columns: bool) -> tree.Formula:
         return tree.Call(self.function, self.notations(columns))
 
-    def layout_of_argument(self, columns: bool) -> tuple[Expression | str, ...]:
+    def layout(self, columns: bool) -> tuple[Expression | str, ...]:
         """The layout of the argument, where that is a product or a sum, between `tanh(` and `)`."""
         inside = self.operand.layout(columns) if isinstance(self.operand, Operation) else ()
-        return (f"{self.function}(", *inside, ")") if inside else ()
+        return (f"{self.function}(", *inside, ")") if inside and self.function else ()
 
 
 class OfTwo(Operation):

@@ -250,9 +250,6 @@ class Tanh(Pointwise):
         """Dx = dy ⊙ (1 − y²), for y = tanh x."""
         yield self.operand, ThroughTanh(upstream, OneMinusSquare(result))
 
-    def layout(self, columns: bool) -> tuple[Expression | str, ...]:
-        return self.layout_of_argument(columns)
-
 
 class SoftCap(Pointwise):
     """c · tanh(s / c): scores stay between −c and c (Gemma 2 report, 2024, section 2)."""
