@@ -95,12 +95,11 @@ def test_imports_go_downwards(imports: dict[str, set[str]]) -> None:
 
 
 def test_the_tiles_have_one_door(imports: dict[str, set[str]]) -> None:
-    def users(name: str) -> set[str]:
-        return {module for module, names in imports.items() if f"attncli.core.{name}" in names}
-
     # Mechanisms read like their textbooks: they know the operation, and no tiles or threads.
-    assert users("attention.tile_loop") == {"attncli.core.attention.weights"}
-    assert not any("mechanisms" in module for module in users("arithmetic.machine"))
+    tiles, threads = "attncli.core.attention.tile_loop", "attncli.core.arithmetic.machine"
+    users = {module for module, names in imports.items() if tiles in names}
+    assert users == {"attncli.core.attention.weights"}
+    assert not any("mechanisms" in one and threads in names for one, names in imports.items())
 
 
 def test_init_files_hold_a_docstring_only() -> None:
