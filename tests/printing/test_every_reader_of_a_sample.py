@@ -25,7 +25,7 @@ from markdown_it import MarkdownIt
 import attncli
 from attncli import explain_all
 from attncli.core.attention import tile_loop, weights
-from attncli.core.explaining import terms
+from attncli.core.explaining.terms import evaluate_region
 from attncli.core.formulas.printers import mathml, tex
 from attncli.core.formulas.text import text
 from attncli.core.tape.evaluation import array_of, cut, walk
@@ -363,7 +363,7 @@ def test_cells_one_by_one_are_explained_as_all_at_once(
 ) -> None:
     found = []
     for large in (0, 10**6):
-        monkeypatch.setattr(terms, "LARGE", large)
+        monkeypatch.setattr("attncli.core.explaining.terms.LARGE", large)
         every = [explain_all(trace, step).items() for step in trace]
         found.append([(place, x.line, x.sources) for cells in every for place, x in cells])
     assert found[0]
@@ -377,9 +377,7 @@ def test_a_region_is_that_of_the_whole(trace: attncli.Trace) -> None:
             whole = array_of(node)
             if whole.ndim == 4:
                 region = slice(whole.shape[2] - 1, whole.shape[2]), slice(0, 1)
-                alone = terms.evaluate_region(
-                    node, region, lambda step, part: cut(step.array, part)
-                )
+                alone = evaluate_region(node, region, lambda step, part: cut(step.array, part))
                 np.testing.assert_allclose(alone, cut(whole, region), rtol=1e-12, atol=1e-12)
 
 
@@ -400,7 +398,7 @@ def test_explanations_and_programs_of_hard_problems_are_true(
     trace = attncli.compute(attncli.Problem(**keys))
     exact = trace.unrounded or trace
     for large, decimals in ((0, 1), (0, 9), (10**6, 4)):
-        monkeypatch.setattr(terms, "LARGE", large)
+        monkeypatch.setattr("attncli.core.explaining.terms.LARGE", large)
         assert_explained_truly(exact, decimals)
     assert_same_steps(exact, run(attncli.render(trace, "numpy")))
 
