@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from attncli.reading.submissions import load_answers as load_answers
     from attncli.reading.torch_modules import from_torch as from_torch
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "checking.check": ("AnswerKey", "Report", "check"),
