@@ -16,16 +16,15 @@ import numpy as np
 from attncli.checking.mistakes import (
     of_masks,
     of_normalizers,
-    of_positions,
     of_score_inputs,
     of_scores,
     of_weights,
 )
 from attncli.core.attention.masks import Mask, Masked, kept
 from attncli.core.calculation.mistake import (
-    Changes,
     Mistake,
     Nodes,
+    Ways,
     is_named,
     is_weight,
     made_by,
@@ -41,9 +40,9 @@ from attncli.core.tape.operations import MatMul, Scale, Transposed
 from attncli.core.tape.step import Expression, Step
 
 FILES = (
-    *map(vars, (of_scores, of_positions, of_masks)),
+    *map(vars, (of_scores, of_score_inputs, of_masks)),
     *(one.mistakes() for one in declared().values()),
-    *map(vars, (of_weights, of_normalizers, of_score_inputs)),
+    *map(vars, (of_weights, of_normalizers)),
 )
 """The names in the modules of mistakes, simple ones first: this order prefers explanations."""
 
@@ -62,7 +61,7 @@ def _add(one: Declared) -> None:
     MISTAKES.update({row.id: row for row in rows})
 
 
-Search: TypeAlias = Callable[[Step, Trace], Changes]
+Search: TypeAlias = Callable[[Step, Trace], Ways]
 """A function that yields what may be calculated instead in a step; the first is what counts."""
 
 
@@ -107,7 +106,7 @@ def _causal(other: Callable[[Mask, Mask], Mask]) -> Search:
     It is made of the mask as it is written, and of the one that is placed behind a cache.
     """
 
-    def masked(step: Step, trace: Trace) -> Changes:
+    def masked(step: Step, trace: Trace) -> Ways:
         node, mask = made_by(Masked, step), trace.problem.rules.mask
         written = {key: value for key, value in mask.items() if key in trace.problem.mask}
         if node and mask.get("causal"):
@@ -120,7 +119,7 @@ def _causal(other: Callable[[Mask, Mask], Mask]) -> Search:
 
 
 def _scaled_over(divisor: Callable[[Mapping[str, int]], float]) -> Search:
-    def scaled(step: Step, trace: Trace) -> Changes:
+    def scaled(step: Step, trace: Trace) -> Ways:
         node, sizes = made_by(Scale, step), trace.problem.sizes
         if node and step.plain.startswith("scaled"):
             over = divisor({x: sizes.size(x) or 1 for x in ("d_k", "d_model")})
@@ -130,7 +129,7 @@ def _scaled_over(divisor: Callable[[Mapping[str, int]], float]) -> Search:
     return scaled
 
 
-def _batch_second(step: Step, trace: Trace) -> Changes:
+def _batch_second(step: Step, trace: Trace) -> Ways:
     """Take the first axis of X for the tokens and the second for the batch, also in the output."""
 
     def swapped(array: Any) -> Any:

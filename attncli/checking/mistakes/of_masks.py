@@ -1,8 +1,8 @@
-"""Mistakes in the mask."""
+"""Mistakes in the mask, and in which keys are real."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -10,21 +10,22 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import MASKS, Mask, Masked, first_place, kept
 from attncli.core.attention.softmax import Exp, Sum
 from attncli.core.calculation.mistake import Changes, Nodes, made_by, made_of, mistake, wrong
+from attncli.core.calculation.mutations import passed_over
 from attncli.core.calculation.trace import Trace
 from attncli.core.errors import collected
 from attncli.core.formulas.text import text
 from attncli.core.formulas.tree import Formula, Infix, Name, Number, minus, nodes, substituted
 from attncli.core.records import replace
+from attncli.core.tape.cell_names import place_word
 from attncli.core.tape.operations import Transposed
-from attncli.core.tape.step import Operation, Step
+from attncli.core.tape.step import Step
 
 PAST_BLOCKED = "the past was blocked, the future kept"
 """Words on a causal mask that was transposed."""
 
-
-@mistake("The mask was not applied.", "Put −∞ where the mask is 0, before the softmax.")
-def mask_missing(node: Masked) -> Nodes:
-    yield node.operand
+mask_missing = passed_over(
+    Masked, "The mask was not applied.", advice="Put −∞ where the mask is 0, before the softmax."
+)
 
 
 @mistake(
@@ -35,7 +36,7 @@ def mask_inverted(step: Step, trace: Trace) -> Changes:
     if masked := made_by(Masked, step):
         how = "it blocks what a query may see, and keeps the rest"
         other = replace(masked, mask=wrong(lambda mask: 1 - mask, masked.mask))
-        yield {step.name: other}, {"how": PAST_BLOCKED if _is_causal(masked) else how}
+        yield other, {"how": PAST_BLOCKED if _is_causal(masked) else how}
 
 
 @mistake(
@@ -62,10 +63,10 @@ def mask_transposed(step: Step, trace: Trace) -> Changes:
         (n, m), mask = step.array.shape[-2:], trace.problem.rules.mask
         if "causal" in mask and masked.mask.array.shape == (1, 1, n, m):
             later = np.arange(m) >= np.arange(n)[:, None] + first_place(mask, n, m)
-            yield {step.name: with_mask(masked, later.astype(float))}, {"how": PAST_BLOCKED}
+            yield with_mask(masked, later.astype(float)), {"how": PAST_BLOCKED}
         how = "queries and keys have changed places in it"
         other = replace(masked, mask=Transposed(masked.mask))
-        yield {step.name: other}, {"how": PAST_BLOCKED if _is_causal(masked) else how}
+        yield other, {"how": PAST_BLOCKED if _is_causal(masked) else how}
 
 
 def with_mask(masked: Masked, keep: Array) -> Masked:
@@ -89,9 +90,8 @@ def mask_part_forgotten(step: Step, trace: Trace) -> Changes:
             formula = replace(joined, parts=rest) if len(rest) > 1 else rest[0]
             masks[text(part)] = _with_condition(mask, formula)
     for name, other in masks.items():
-        for keep in _kept([other], step):
-            if (masked := made_by(Masked, step)) and keep is not None:
-                yield {step.name: with_mask(masked, keep)}, {"part": name}
+        if any(keep is not None for keep in _kept(other, step)):
+            yield from ((masked, {"part": name}) for masked in _masked_by(other, step))
 
 
 @mistake(
@@ -101,8 +101,8 @@ def mask_part_forgotten(step: Step, trace: Trace) -> Changes:
 def mask_and_or(step: Step, trace: Trace) -> Changes:
     if joined := _joined(mask := trace.problem.rules.mask):
         other = "or" if joined.word == "and" else "and"
-        for changes in _with_masks([_with_condition(mask, replace(joined, word=other))], step):
-            yield changes, {"other": other, "word": joined.word}
+        for masked in _masked_by(_with_condition(mask, replace(joined, word=other)), step):
+            yield masked, {"other": other, "word": joined.word}
 
 
 @mistake(
@@ -115,8 +115,7 @@ def mask_counted_from_0(step: Step, trace: Trace) -> Changes:
 
     if "when" in (mask := trace.problem.rules.mask):
         other = _with_condition(mask, substituted(mask["when"].formula, less_1))
-        for changes in _with_masks([other], step):
-            yield changes, {}
+        yield from _masked_by(other, step)
 
 
 def _joined(mask: Mask) -> Infix | None:
@@ -130,17 +129,18 @@ def _with_condition(mask: Mask, formula: Formula) -> Mask:
     return {**mask, "when": Condition.of(formula, mask["when"].lists)}
 
 
-def _kept(masks: Iterable[Mask], step: Step) -> Iterator[Array | None]:
-    for mask in masks:
-        with collected([]):
-            yield kept(mask, *step.array.shape[-2:])
+def _kept(mask: Mask, step: Step) -> list[Array | None]:
+    """Return what a mask keeps, None for everything; [] if there is no such mask."""
+    with collected([]):
+        return [kept(mask, *step.array.shape[-2:])]
+    return []
 
 
-def _with_masks(masks: Iterable[Mask], step: Step) -> Iterator[dict[str, Operation]]:
-    if masked := made_by(Masked, step):
-        for keep in _kept(masks, step):
-            numbers = np.ones(step.array.shape[-2:]) if keep is None else keep
-            yield {step.name: with_mask(masked, numbers)}
+def _masked_by(mask: Mask, step: Step) -> Iterator[Masked]:
+    masked = made_by(Masked, step)
+    for keep in _kept(mask, step):
+        if masked:
+            yield with_mask(masked, np.ones(step.array.shape[-2:]) if keep is None else keep)
 
 
 @mistake("The mask is off by one key: it blocks one too many or too few.", "{rule}")
@@ -149,20 +149,17 @@ def mask_off_by_one(step: Step, trace: Trace) -> Changes:
     masked = made_by(Masked, step)
     if masked is None or not isinstance(masked.mask, Step):
         return
-    n, m = step.array.shape[-2:]
-    right = masked.mask.array
-    masks = [trace.problem.rules.mask]
+    right, mask = masked.mask.array, trace.problem.rules.mask
+    masks = [mask]
     if right.shape[:2] == (1, 1) and _is_causal(masked):
         masks.append({"causal": True})  # however it was written
-    others = [*_kept((other for mask in masks for other in _moved(mask)), step)]
-    if "window" in masks[0]:  # each query without its own place
-        others.append(right * (1 - np.eye(n, m)))
     rule = "Count again which keys a query may see."
     if masks[-1].get("causal"):
         rule = "A causal mask keeps the diagonal: a token sees itself and what is before it."
-    for numbers in others:
-        keep = np.ones_like(right) if numbers is None else numbers
-        yield {step.name: with_mask(masked, keep)}, {"rule": rule}
+    for other in (other for one in masks for other in _moved(one)):
+        yield from ((one, {"rule": rule}) for one in _masked_by(other, step))
+    if "window" in mask:  # each query without its own place
+        yield with_mask(masked, right * (1 - np.eye(*step.array.shape[-2:]))), {"rule": rule}
 
 
 def _moved(mask: Mask) -> Iterator[Mask]:
@@ -187,14 +184,14 @@ OR_EQUAL = {"<": "≤", "≤": "<", ">": "≥", "≥": ">"}
 
 def _moved_conditions(formula: Formula) -> Iterator[Formula]:
     """Yield conditions with a comparison with or without equality, or with a number 1 off."""
-    others: list[tuple[Formula, Formula]] = []
     for node in dict.fromkeys(nodes(formula)):
+        others: list[Formula] = []
         if isinstance(node, Infix) and node.word in OR_EQUAL:
-            others.append((node, replace(node, word=OR_EQUAL[node.word])))
+            others = [replace(node, word=OR_EQUAL[node.word])]
         elif isinstance(node, Number) and node.text.isdecimal():
-            others += [(node, Number(str(int(node.text) + by))) for by in (1, -1)]
-    for node, other in others:
-        yield substituted(formula, {node: other}.get)
+            others = [Number(str(int(node.text) + by)) for by in (1, -1)]
+        for other in others:
+            yield substituted(formula, {node: other}.get)
 
 
 @mistake(
@@ -204,8 +201,8 @@ def _moved_conditions(formula: Formula) -> Iterator[Formula]:
 def mask_after_softmax(step: Step, trace: Trace) -> Changes:
     masked = next((other for other in trace if made_by(Masked, other)), None)
     if step.is_weights and masked and (node := made_by(Masked, masked)):
-        kept = wrong(np.multiply, made_of(step), node.mask)
-        yield {masked.name: node.operand, step.name: kept}, {}
+        weights = wrong(np.multiply, made_of(step), node.mask)
+        yield {masked.name: node.operand, step.name: weights}
 
 
 @mistake("The sum counts blocked keys, too.", "Add up only what the mask lets through: e^−∞ = 0.")
@@ -213,3 +210,57 @@ def blocked_counted(node: Sum) -> Nodes:
     power = made_by(Exp, node.operand)
     if power and (masked := made_by(Masked, power.operand)):
         yield replace(node, operand=replace(power, operand=masked.operand))
+
+
+# ---- keys that are padding
+
+FIRST_ARE_REAL = "The first keys are real, as many as the length says; the others are padding."
+
+
+@mistake("The first keys were taken as padding, not the last.", FIRST_ARE_REAL)
+def padding_at_wrong_end(step: Step, trace: Trace) -> Changes:
+    real, keys = _lengths(trace), np.arange(step.array.shape[-1])
+    if real is not None:
+        yield from _with_keys(step, trace, keys >= len(keys) - real)
+
+
+@mistake("The key {blocked} was blocked, not {right}.", FIRST_ARE_REAL)
+def wrong_key_blocked(step: Step, trace: Trace) -> Changes:
+    """A real key blocked, and a padded one kept."""
+    real, keys = _lengths(trace), np.arange(step.array.shape[-1])
+    if real is None or real.size != 1:
+        return
+    length = int(real.item())
+    for padded in keys[length:].tolist():
+        for other in keys[:length].tolist():
+            blocked, right = (place_word(step.labels, "key", key) for key in (other, padded))
+            keep = ((keys < length) | (keys == padded)) & (keys != other)
+            for masked in _with_keys(step, trace, keep):
+                yield masked, {"blocked": blocked, "right": right}
+
+
+def _lengths(trace: Trace) -> Array | None:
+    real = trace.problem.rules.mask.get("lengths")
+    return None if real is None else real.reshape(-1, 1, 1, 1)
+
+
+def _with_keys(step: Step, trace: Trace, keep: Array) -> Iterator[Masked]:
+    if masked := made_by(Masked, step):
+        mask = {key: value for key, value in trace.problem.rules.mask.items() if key != "lengths"}
+        others = kept(mask, *step.array.shape[-2:])
+        yield with_mask(masked, (keep if others is None else keep * others).astype(float))
+
+
+@mistake(
+    "The rows of padded queries were blocked, too.", "A mask of lengths blocks keys, not queries."
+)
+def padded_queries_blocked(step: Step, trace: Trace) -> Changes:
+    """−∞ in the rows of padded queries, or no weights; where queries and keys are the same."""
+    real, (n, m) = _lengths(trace), step.array.shape[-2:]
+    if real is None or n != m or trace.problem.kind != "self":
+        return
+    rows = (np.arange(n)[:, None] < real).astype(float)
+    if masked := made_by(Masked, step):
+        yield replace(masked, mask=wrong(lambda mask: mask * rows, masked.mask))
+    elif step.plain == "weights":
+        yield wrong(lambda weights: weights * rows, made_of(step))

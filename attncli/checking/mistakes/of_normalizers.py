@@ -1,18 +1,14 @@
-"""Mistakes in the normaliser, and in which keys are real."""
+"""Mistakes in the normaliser."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from attncli.checking.mistakes.of_masks import with_mask
 from attncli.checking.mistakes.of_scores import sigmoid
 from attncli.checking.mistakes.of_weights import DIVIDE_BY_SUM, tempered
-from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.masks import Masked, kept
 from attncli.core.attention.normalizers import NORMALIZERS, Hardmax, Sigmoid, Sparsemax, Unblocked
 from attncli.core.attention.parameters import Normalize
 from attncli.core.attention.softmax import Exp, ShiftedExp, Sum, WithSink, shifted
@@ -28,7 +24,6 @@ from attncli.core.calculation.mistake import (
 from attncli.core.calculation.mutations import passed_over
 from attncli.core.calculation.trace import Trace
 from attncli.core.records import replace
-from attncli.core.tape.cell_names import place_word
 from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.operations import Divide, Scale
 from attncli.core.tape.step import Expression, Step
@@ -44,8 +39,7 @@ def other_normalizer(step: Step, trace: Trace) -> Changes:
     for name, (build, used) in BUILT.items() if scores is not None else ():
         if name != settings.name and (settings.name, name) != ("softmax", "sum"):
             rule = NORMALIZERS[settings.name].formula
-            words = {"used": used, "right": settings.name, "rule": rule}
-            yield {step.name: build(scores, settings)}, words
+            yield build(scores, settings), {"used": used, "right": settings.name, "rule": rule}
 
 
 def _scores_of(weights: Expression) -> Expression | None:
@@ -103,21 +97,17 @@ sink_missing = passed_over(WithSink, "The sink was left out of the sum.")
 @mistake("The sigmoid 1 / (1 + e^−s) of each score was taken.", DIVIDE_BY_SUM)
 def sigmoid_for_softmax(node: Divide) -> Nodes:
     if (power := made_by(Exp, node.dividend)) and made_by(Sum, node.divisor):
-        yield wrong(sigmoid, _exponents(power))
-
-
-def _exponents(power: Exp) -> Expression:
-    if (power.base, power.temperature) == (np.e, 1):
-        return power.operand
-    return Scale(power.operand, times=float(np.log(power.base)), over=power.temperature)
+        is_plain = (power.base, power.temperature) == (np.e, 1)
+        times = float(np.log(power.base))
+        scores = power.operand
+        yield wrong(sigmoid, scores if is_plain else Scale(scores, times, power.temperature))
 
 
 @mistake("The largest number of each {line} was taken, not its sum.", DIVIDE_BY_SUM)
 def divided_by_largest(node: Sum | Divide) -> Nodes:
-    def largest(powers: Expression, along: int) -> Expression:
-        return rising(lambda numbers: numbers.max(axis=along, keepdims=True), powers)
-
-    return _with_divisor(node, largest)
+    return _with_divisor(
+        node, lambda powers, along: rising(lambda a: a.max(axis=along, keepdims=True), powers)
+    )
 
 
 def _with_divisor(node: Sum | Divide, instead: Callable[[Expression, int], Expression]) -> Nodes:
@@ -139,16 +129,13 @@ def _sums(node: Divide) -> Iterator[Sum]:
     "Its own number counts: divide by the sum of the whole {line}.",
 )
 def divided_by_others(node: Divide) -> Nodes:
-    for total in _sums(node):
-        if array_of(node.dividend).shape[total.along] == 1:
-            continue
-        others = partial(_sum_of_others, along=total.along)
-        yield replace(node, divisor=rising(others, node.dividend))
+    def sum_of_others(numbers: Any) -> Any:
+        others = numbers.sum(axis=along, keepdims=True) - numbers
+        return np.where((numbers > 0).sum(axis=along, keepdims=True) > 1, others, 0.0)
 
-
-def _sum_of_others(numbers: Any, along: int) -> Any:
-    others = numbers.sum(axis=along, keepdims=True) - numbers
-    return np.where((numbers > 0).sum(axis=along, keepdims=True) > 1, others, 0.0)
+    for along in (total.along for total in _sums(node)):
+        if array_of(node.dividend).shape[along] > 1:
+            yield replace(node, divisor=rising(sum_of_others, node.dividend))
 
 
 @mistake("The root of the sum of squares of each {line} was taken, not its sum.", DIVIDE_BY_SUM)
@@ -190,56 +177,3 @@ def e_to_zero_is_zero(node: Exp) -> Nodes:
             return type(power)(*(np.where(is_zero, 0.0, end) for end in (power.low, power.high)))
 
         yield wrong(lambda s: np.where(s == 0, 0.0, node.apply(s)), scores, ranges=ranges)
-
-
-FIRST_ARE_REAL = "The first keys are real, as many as the length says; the others are padding."
-
-
-@mistake("The first keys were taken as padding, not the last.", FIRST_ARE_REAL)
-def padding_at_wrong_end(step: Step, trace: Trace) -> Changes:
-    for keys, real in _lengths(step, trace):
-        yield _with_keys(step, trace, keys >= step.array.shape[-1] - real), {}
-
-
-@mistake("The key {blocked} was blocked, not {right}.", FIRST_ARE_REAL)
-def wrong_key_blocked(step: Step, trace: Trace) -> Changes:
-    """A real key blocked, and a padded one kept."""
-    for keys, real in _lengths(step, trace):
-        if real.size == 1:
-            length, m = int(real.item()), step.array.shape[-1]
-            for padded in range(length, m):
-                for other in range(length):
-                    keep = ((keys < length) | (keys == padded)) & (keys != other)
-                    names = [place_word(step.labels, "key", key) for key in (other, padded)]
-                    words = {"blocked": names[0], "right": names[1]}
-                    yield _with_keys(step, trace, keep), words
-
-
-def _lengths(step: Step, trace: Trace) -> Iterator[tuple[Array, Array]]:
-    real = trace.problem.rules.mask.get("lengths")
-    if real is not None and made_by(Masked, step):
-        yield np.arange(step.array.shape[-1]), real.reshape(-1, 1, 1, 1)
-
-
-def _with_keys(step: Step, trace: Trace, keep: Array) -> dict[str, Masked]:
-    masked = made_by(Masked, step)
-    assert masked is not None  # by `_lengths`
-    mask = {key: value for key, value in trace.problem.rules.mask.items() if key != "lengths"}
-    others = kept(mask, *step.array.shape[-2:])
-    return {step.name: with_mask(masked, (keep if others is None else keep * others).astype(float))}
-
-
-@mistake(
-    "The rows of padded queries were blocked, too.", "A mask of lengths blocks keys, not queries."
-)
-def padded_queries_blocked(step: Step, trace: Trace) -> Changes:
-    """−∞ in the rows of padded queries, or no weights; where queries and keys are the same."""
-    real, (n, m) = trace.problem.rules.mask.get("lengths"), step.array.shape[-2:]
-    if real is None or n != m or trace.problem.kind != "self":
-        return
-    rows = (np.arange(n)[:, None] < real.reshape(-1, 1, 1, 1)).astype(float)
-    if masked := made_by(Masked, step):
-        keep = wrong(lambda mask: mask * rows, masked.mask)
-        yield {step.name: replace(masked, mask=keep)}, {}
-    elif step.plain == "weights":
-        yield {step.name: wrong(lambda weights: weights * rows, made_of(step))}, {}

@@ -1,10 +1,26 @@
-"""Mistakes in what scores compare: other matrices than queries and keys, or another function."""
+"""Mistakes in what scores compare: other matrices than queries and keys, caches, positions."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from itertools import permutations
+from typing import Any
+
 import numpy as np
 
+from attncli.core.arithmetic.elements import Array
+from attncli.core.attention.angles import PAIRS, Waves
 from attncli.core.attention.masks import Masked
+from attncli.core.attention.position_operations import (
+    Angles,
+    AtDistances,
+    BiasAdded,
+    Embedded,
+    Frequencies,
+    OfAngles,
+    Rotated,
+    Sinusoids,
+)
 from attncli.core.attention.scores import (
     SCORES,
     Cosine,
@@ -22,30 +38,245 @@ from attncli.core.calculation.mistake import (
     made_by,
     made_of,
     mistake,
+    negative,
     put,
     rewritten_steps,
     uncut,
     wrong,
 )
 from attncli.core.calculation.trace import Trace
-from attncli.core.records import replace
-from attncli.core.tape.evaluation import walk
-from attncli.core.tape.operations import Below, MatMul, Transposed, dot
+from attncli.core.records import EMPTY, replace
+from attncli.core.tape.evaluation import Change, array_of, transform, walk
+from attncli.core.tape.operations import Add, Below, MatMul, Scale, Transposed, dot
 from attncli.core.tape.step import Expression, Operation, Step
+
+# ---- positions
+
+BASES = (10.0, 100.0, 1e3, 1e4, 1e5, 5e5, 1e6)
+"""Bases that textbooks and models use."""
+
+
+def _changed(
+    step: Step, trace: Trace, kinds: Any, rule: Callable[[Any], Any], words: Any = EMPTY
+) -> Changes:
+    if isinstance(step.operation, kinds):
+        like = type(step.operation)
+        every = {s.name: rule(s.operation) for s in trace if type(s.operation) is like}
+        yield every[step.name], words
+        yield every, words
+
+
+def _with_waves(
+    step: Step, trace: Trace, kinds: Any, field: str, others: Callable[[Any], Iterable[Any]]
+) -> Changes:
+    """Yield other values of a field of the waves; `others` gives them for the right one."""
+    right = getattr(step.operation.waves, field) if isinstance(step.operation, kinds) else None
+    for value in () if right in (None, ()) else others(right):
+        if value != right:
+
+            def other(node: Any, value: Any = value) -> Any:
+                return replace(node, waves=replace(node.waves, **{field: value}))
+
+            used, wanted = (
+                f"{x:.12g}" if isinstance(x, int | float) else str(x) for x in (value, right)
+            )
+            yield from _changed(step, trace, kinds, other, {"used": used, "right": wanted})
+
+
+@mistake("The positions were left out.")
+def positions_left_out(step: Step, trace: Trace) -> Changes:
+    yield from _changed(step, trace, Embedded | BiasAdded, lambda m: m.operands[0])
+    node = step.operation
+    if isinstance(node, Rotated):
+        yield _not_turned(trace, "QK")
+    if isinstance(node, Add) and (step.plain == "embedded" or isinstance(node.right, AtDistances)):
+        yield node.left
+
+
+def _not_turned(trace: Trace, letters: str) -> Change:
+    every = ((s, made_by(Rotated, s)) for s in trace if s.plain[0] in letters)
+    return {s.name: rotated.operand for s, rotated in every if rotated}
+
+
+@mistake("Only the {turned} were turned, not the {left}.", "Turn queries and keys: {formula}.")
+def one_side_turned(step: Step, trace: Trace) -> Changes:
+    if made_by(Rotated, step):
+        turned, left = ("keys", "queries") if step.plain[0] == "Q" else ("queries", "keys")
+        yield _not_turned(trace, step.plain[0]), {"turned": turned, "left": left}
+
+
+class InDegrees(Waves):
+    """Waves whose angles are taken as degrees, though they are radians."""
+
+    def of(self, function: str, angles: Array) -> Array:
+        return super().of(function, np.radians(angles))
+
+
+@mistake("The angles were taken as degrees.", "The angles are radians: cos 1 is 0.5403.")
+def degrees_for_radians(step: Step, trace: Trace) -> Changes:
+    def in_degrees(node: Any) -> Any:
+        return replace(node, waves=InDegrees(**vars(node.waves)))
+
+    return _changed(step, trace, Sinusoids | OfAngles, in_degrees)
+
+
+@mistake("What is added for the distance has the wrong sign.")
+def sign_of_position_bias(node: BiasAdded | AtDistances) -> Nodes:
+    yield negative(node) if isinstance(node, AtDistances) else _added(node, np.negative)
+
+
+@mistake("The distance was not multiplied by the slope.")
+def slope_forgotten(node: BiasAdded) -> Nodes:
+    if np.all(slopes := node.rule.names.get("slope", 0.0)):
+        yield _added(node, lambda numbers: numbers / np.reshape(slopes, (-1, 1, 1)))
+
+
+@mistake("The slopes went to the wrong heads.", "Take them in order: the first is for head 1.")
+def slopes_exchanged(node: BiasAdded) -> Nodes:
+    if np.size(node.rule.names.get("slope", 0.0)) > 1:
+        yield _added(node, lambda numbers: numbers[::-1])
+
+
+def _added(node: BiasAdded, function: Callable[[Array], Array]) -> Expression:
+    numbers = function(node.numbers(*array_of(node).shape[1:]))
+    return wrong(lambda scores: scores + numbers, node.operand)
+
+
+@mistake("The table was read from its other end, at i − j.", "The first number is for j − i = −k.")
+def table_reversed(node: AtDistances) -> Nodes:
+    yield wrong(lambda table: node.apply(table[..., ::-1]), node.table)
+
+
+@mistake("Sine and cosine were exchanged.", "Look them up again: sin 0 = 0, and cos 0 = 1.")
+def sine_and_cosine_exchanged(step: Step, trace: Trace) -> Changes:
+    yield from _changed(step, trace, Sinusoids, lambda m: replace(m, functions=("cos", "sin")))
+    yield from _changed(step, trace, Rotated, lambda m: replace(m, cos=m.sin, sin=m.cos))
+
+
+@mistake("Positions were counted from {used}.", "Count them from {right}.")
+def positions_from_another_start(step: Step, trace: Trace) -> Changes:
+    return _with_waves(step, trace, Sinusoids | Angles, "start", lambda _: (1, 0))
+
+
+@mistake("The base of the angles was {used}.", "Take the base {right}.")
+def another_base(step: Step, trace: Trace) -> Changes:
+    kinds = Sinusoids | Angles | Frequencies
+    return _with_waves(step, trace, kinds, "base", lambda _: BASES)
+
+
+@mistake("The pairs were {used}.", "Pair {right}.")
+def other_pairs(step: Step, trace: Trace) -> Changes:
+    return _with_waves(step, trace, Sinusoids | Rotated, "pairs", lambda _: PAIRS)
+
+
+@mistake(
+    "The pairs were turned the wrong way.", "Calculate x cos θ − y sin θ, then x sin θ + y cos θ."
+)
+def angle_negative(step: Step, trace: Trace) -> Changes:
+    return _changed(step, trace, Rotated, lambda rotated: replace(rotated, back=not rotated.back))
+
+
+@mistake(
+    "The values were turned, too.", "Turn only queries and keys: values are mixed as they are."
+)
+def values_rotated(step: Step, trace: Trace) -> Changes:
+    turned = made_by(Rotated, trace["K_rotated"]) if "K_rotated" in trace else None
+    if turned and trace["V"].array.shape[-1] >= turned.waves.size:
+        other = replace(turned, operand=trace["V"])
+        mixture = transform(made_of(step), lambda part: other if part.plain == "V" else part)
+        if mixture is not step.operation:
+            yield mixture
+
+
+@mistake("The positions were added after the projection.", "Add them to X: {formula}.")
+def positions_after_projection(node: MatMul) -> Nodes:
+    if whole := made_by(Embedded, node.left):
+        product = replace(node, left=whole.left)
+        if array_of(product).shape[-1] == array_of(whole.right).shape[-1]:
+            yield Add(product, whole.right)
+
+
+@mistake("The frequencies were not scaled.")
+def scaling_left_out(step: Step, trace: Trace) -> Changes:
+    return _with_scaling(step, trace, lambda right: replace(right, factor=1.0))
+
+
+def _with_scaling(
+    step: Step, trace: Trace, other: Callable[[Any], Any], kind: Any = Frequencies
+) -> Changes:
+    return _with_waves(step, trace, kind, "scaling", lambda right: [other(right)])
+
+
+@mistake("The frequencies were multiplied by the factor.", "Divide them: longer texts turn slower.")
+def multiplied_by_scaling_factor(step: Step, trace: Trace) -> Changes:
+    return _with_scaling(step, trace, lambda right: replace(right, factor=1 / right.factor))
+
+
+@mistake("All pairs were scaled alike.", "The share γ of each pair stays as it is: {formula}.")
+def pairs_scaled_alike(step: Step, trace: Trace) -> Changes:
+    return _with_scaling(step, trace, lambda right: replace(right, kind="linear"))
+
+
+@mistake("The attention factor was left out.", "Multiply each cosine and sine by it.")
+def attention_factor_left_out(step: Step, trace: Trace) -> Changes:
+    return _with_scaling(step, trace, lambda right: replace(right, attention_factor=1.0), OfAngles)
+
+
+@mistake(
+    "The scores were multiplied by the attention factor once.",
+    "Multiply cosines and sines by it, those of queries and of keys: the scores have it twice.",
+)
+def attention_factor_of_scores(step: Step, trace: Trace) -> Changes:
+    turned = made_by(Rotated, trace["K_rotated"]) if "K_rotated" in trace else None
+    factor = float(turned.waves.amplitude) if turned else 1.0
+    if step.plain == "scores" and step.operation and factor != 1:
+        yield Scale(step.operation, over=factor)
+
+
+@mistake("The tokens were numbered one after the other.", "Take the position of each from `ids`.")
+def ids_left_out(step: Step, trace: Trace) -> Changes:
+    def counted(ids: Any) -> Iterable[Any]:
+        for start in (0, 1):
+            yield tuple(tuple(range(start, start + len(row))) for row in ids)
+
+    return _with_waves(step, trace, Angles | Sinusoids, "ids", counted)
+
+
+@mistake("The positions were read from the other end.", "The first of `ids` is of the first token.")
+def ids_reversed(step: Step, trace: Trace) -> Changes:
+    def back(ids: Any) -> Iterable[Any]:
+        yield tuple(row[::-1] for row in ids)
+
+    return _with_waves(step, trace, Angles | Sinusoids, "ids", back)
+
+
+@mistake("1 was added to or taken from each of `ids`.", "They are the positions as they are.")
+def ids_shifted(step: Step, trace: Trace) -> Changes:
+    def shifted(ids: Any) -> Iterable[Any]:
+        for by in (1, -1):
+            yield tuple(tuple(place + by for place in row) for row in ids)
+
+    return _with_waves(step, trace, Angles | Sinusoids, "ids", shifted)
+
+
+@mistake("Pairs took their positions from another row of `ids`.", "Take the rows by `sections`.")
+def sections_exchanged(step: Step, trace: Trace) -> Changes:
+    return _with_waves(step, trace, Angles | Sinusoids, "ids", permutations)
+
+
+# ---- queries and keys
 
 
 @mistake("The queries were compared with the queries.", "Calculate {formula}: queries with keys.")
 def queries_with_queries(step: Step, trace: Trace) -> Changes:
-    """Q Qᵀ for Q Kᵀ."""
     for q, k in _projected_sides(step, trace):
-        yield {step.name: put(made_of(step), k, q)}, {}
+        yield put(made_of(step), k, q)
 
 
 @mistake("The keys were compared with the keys.", "Calculate {formula}: queries with keys.")
 def keys_with_keys(step: Step, trace: Trace) -> Changes:
-    """K Kᵀ for Q Kᵀ."""
     for q, k in _projected_sides(step, trace):
-        yield {step.name: put(made_of(step), q, k)}, {}
+        yield put(made_of(step), q, k)
 
 
 @mistake(
@@ -53,19 +284,13 @@ def keys_with_keys(step: Step, trace: Trace) -> Changes:
 )
 def inputs_with_inputs(step: Step, trace: Trace) -> Changes:
     """X Xᵀ for Q Kᵀ, or X memoryᵀ; the input cut into heads, or whole for every head."""
-    inputs = trace.inputs
+    inputs, heads = trace.inputs, trace.problem.heads
     for q, k in _projected_sides(step, trace, same_number=False) if "X" in inputs else ():
-        used, heads = (inputs["X"], inputs.get("memory", inputs["X"])), trace.problem.heads
-        if tuple(uncut(trace[name].operation) for name in "QK") == used:
-            continue
-        ways: list[tuple[Expression, Expression]] = [used]
-        if heads > 1:
-            ways = [
-                (SplitHeads(used[0], heads), SplitHeads(used[1], heads)),
-                (RepeatHeads(used[0], heads), RepeatHeads(used[1], heads)),
-            ]
-        for one, other in ways:
-            yield {step.name: put(put(made_of(step), q, one), k, other)}, {}
+        used = [inputs["X"], inputs.get("memory", inputs["X"])]
+        if [uncut(made_of(trace[name])) for name in "QK"] != used:
+            for cut in (SplitHeads, RepeatHeads) if heads > 1 else (None,):
+                one, other = (cut(x, heads) if cut else x for x in used)
+                yield put(put(made_of(step), q, one), k, other)
 
 
 def _projected_sides(
@@ -74,13 +299,10 @@ def _projected_sides(
     """Return Q and K, as a step is made from them, if they are not the same matrix."""
     if not step.plain.startswith(("scores", "hidden")) or not {"Q", "K"} <= trace.steps.keys():
         return []
-    sides = _sides(made_of(step))
-    if sides is None or not is_named(sides[0], "Q"):
-        return []
-    q, k = trace["Q"], trace["K"]
-    if q.operation is k.operation or (same_number and q.array.shape[-2] != k.array.shape[-2]):
-        return []
-    return [sides]
+    q, k, sides = trace["Q"], trace["K"], _sides(made_of(step))
+    is_like = not same_number or q.array.shape[-2] == k.array.shape[-2]
+    is_pair = sides and is_named(sides[0], "Q") and q.operation is not k.operation and is_like
+    return [sides] if sides and is_pair else []
 
 
 @mistake("The scores are {used}, not {right}.")
@@ -103,8 +325,7 @@ def other_score_function(step: Step, trace: Trace) -> Changes:
     for name, other in ways.items():
         # Those two have mistakes of their own: `lengths_forgotten`, `projection_missing`.
         if name != right and (right, name) not in {("cosine", "dot"), ("general", "dot")}:
-            words = {"used": SCORES[name].formula, "right": SCORES[right].formula}
-            yield {step.name: other}, words
+            yield other, {"used": SCORES[name].formula, "right": SCORES[right].formula}
 
 
 def _sides(expression: Expression) -> tuple[Expression, Expression] | None:
@@ -119,10 +340,10 @@ def _sides(expression: Expression) -> tuple[Expression, Expression] | None:
 
 
 def _unprojected(side: Expression) -> Expression:
-    if isinstance(side, MatMul):
-        matrix = side.right.operand if isinstance(side.right, Transposed) else side.right
-        return side.left if is_projection(matrix) else side
-    return side
+    if not isinstance(side, MatMul):
+        return side
+    matrix = side.right.operand if isinstance(side.right, Transposed) else side.right
+    return side.left if is_projection(matrix) else side
 
 
 @mistake(
@@ -139,9 +360,9 @@ def all_weight_matrices_transposed(step: Step, trace: Trace) -> Changes:
     change = rewritten_steps(trace, ("Q", "K", "V", "output"), rule)
     before = {name: other for name, other in change.items() if name != "output"}
     if len(before) > 1 and step.name == next(iter(before)):  # or it would be tried three times
-        yield change, {}
+        yield change
         if "output" in change:
-            yield before, {}
+            yield before
 
 
 @mistake(
@@ -157,14 +378,11 @@ def cache_without_new_token(step: Step, trace: Trace) -> Changes:
             is_at_a_time = len(scores.trailing) == 1 and f"K{scores.suffix}" in trace
             earlier = keys - 1 if is_at_a_time else trace.problem.sizes.size("p")
             if earlier:
-                change[scores.name] = _first_alone(made_of(scores), earlier, keys)
+                keep = (np.arange(keys) < earlier).astype(float)[None, None, None]
+                mask = wrong(lambda _, keep=keep: keep, made_of(scores))
+                change[scores.name] = Masked(made_of(scores), mask)
         if step.name in change:
-            yield change, {}
-
-
-def _first_alone(scores: Expression, count: int, keys: int) -> Masked:
-    keep = (np.arange(keys) < count).astype(float)[None, None, None]
-    return Masked(scores, wrong(lambda _: keep, scores))
+            yield change
 
 
 @mistake(
@@ -172,10 +390,6 @@ def _first_alone(scores: Expression, count: int, keys: int) -> Masked:
     "The cache is in the order of time: the new row is the last one.",
 )
 def cache_upside_down(step: Step, trace: Trace) -> Changes:
-    """In `decode`, at every time."""
     if step.plain[0] in "KV" and made_by(Below, step):
         every = ((s, made_by(Below, s)) for s in trace if s.plain[0] == step.plain[0])
-        yield (
-            {s.name: replace(joined, parts=joined.parts[::-1]) for s, joined in every if joined},
-            {},
-        )
+        yield {s.name: replace(below, parts=below.parts[::-1]) for s, below in every if below}

@@ -1,4 +1,4 @@
-"""Mistakes in Q, K, V, in the score functions, the scores, their scale and cap."""
+"""Mistakes in Q, K, V, in what scores compare and how, in their scale and cap."""
 
 from __future__ import annotations
 
@@ -19,16 +19,19 @@ from attncli.core.attention.softmax import Exp
 from attncli.core.calculation.mistake import (
     ROOT_OF_D_K,
     Changes,
+    Mistake,
     Nodes,
     divides_by_root,
-    is_bias,
+    is_input,
     is_named,
     is_projection,
     made_by,
     made_of,
     mistake,
     negative,
+    put,
     rising,
+    uncut,
     wrong,
 )
 from attncli.core.calculation.mutations import (
@@ -43,58 +46,48 @@ from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.text import text
 from attncli.core.records import replace
 from attncli.core.tape.backward_operations import Hadamard
-from attncli.core.tape.evaluation import everywhere, rewritten, sources, transform
+from attncli.core.tape.evaluation import everywhere, mapped, sources, transform
 from attncli.core.tape.operations import Add, Concatenate, MatMul, Scale, SoftCap, Tanh, Transposed
 from attncli.core.tape.step import Expression, Operation, ShapeError, Step
 
-OTHER_DIVISOR = "The scores were divided by {by}, not by {right}."
+# ---- the scale
+
+
+def _divided_by(advice: str, *letters: str) -> Mistake:
+    """Return the mistake of a division by a size of the problem, or by its root: `√d_model`."""
+
+    @mistake("The scores were divided by {by}, not by {right}.", advice)
+    def changes(step: Step, trace: Trace) -> Changes:
+        scale, sizes = made_by(Scale, step), trace.problem.sizes
+        if scale is None or not divides_by_root(scale):
+            return
+        right = text(ROOT_OF_D_K), text(scale.value or ROOT_OF_D_K)
+        for letter in letters:
+            every = [sizes.size(letter.removeprefix("√"))]
+            if letter == "√d_model":
+                every.append((sizes.size("d_k") or 0) * trace.problem.heads)
+            for size in dict.fromkeys(size for size in every if size and size > 1):
+                by = sqrt(size) if letter[0] == "√" else float(size)
+                root = f" = √{size}" if letter[0] == "√" else ""
+                words = {"by": (letter, f"{letter}{root} = {by:.4g}"), "right": right}
+                yield replace(scale, times=1.0, over=by), words
+
+    return changes
 
 
 not_scaled = passed_over(Scale, "The scores were not scaled.")
-
-
-@mistake(OTHER_DIVISOR, "Divide by the root of d_k, not by d_k itself.")
-def scaled_by_d_k(step: Step, trace: Trace) -> Changes:
-    return _scaled_by(step, trace, "d_k")
-
-
-@mistake(OTHER_DIVISOR, "d_k is how many numbers one head's key has, not the width of the input.")
-def scaled_by_sqrt_d_model(step: Step, trace: Trace) -> Changes:
-    return _scaled_by(step, trace, "√d_model")
-
-
-@mistake(OTHER_DIVISOR, "d_k is how many numbers a key has, not how many tokens there are.")
-def scaled_by_sqrt_n(step: Step, trace: Trace) -> Changes:
-    return _scaled_by(step, trace, "√m", "√n")
-
-
-def _scaled_by(step: Step, trace: Trace, *letters: str) -> Changes:
-    """Yield divisions by a size of the problem, or its root: `√d_model`."""
-    scale = made_by(Scale, step)
-    if scale is None or not divides_by_root(scale):
-        return
-    for letter in letters:
-        for size in _sizes(letter.removeprefix("√"), trace):
-            by = sqrt(size) if letter.startswith("√") else float(size)
-            other = replace(scale, times=1.0, over=by)
-            shown = f"{letter} = √{size} = {by:.4g}" if letter[0] == "√" else f"{letter} = {by:g}"
-            symbol = scale.symbol or ROOT_OF_D_K
-            right = text(symbol), text(scale.value or symbol)
-            yield {step.name: other}, {"by": (letter, shown), "right": right}
-
-
-def _sizes(letter: str, trace: Trace) -> list[int]:
-    sizes = trace.problem.sizes
-    every = [sizes[letter]] if letter in sizes else []
-    if letter == "d_model" and "d_k" in sizes:
-        every.append(sizes["d_k"] * trace.problem.heads)
-    return [size for size in dict.fromkeys(every) if size > 1]  # division by 1 changes nothing
+scaled_by_d_k = _divided_by("Divide by the root of d_k, not by d_k itself.", "d_k")
+scaled_by_sqrt_d_model = _divided_by(
+    "d_k is how many numbers one head's key has, not the width of the input.", "√d_model"
+)
+scaled_by_sqrt_n = _divided_by(
+    "d_k is how many numbers a key has, not how many tokens there are.", "√m", "√n"
+)
 
 
 @mistake("The scores were scaled twice.", "Scale them once: {formula}.")
 def scaled_twice(node: Scale) -> Nodes:
-    """Apply the factor twice; not for √d_k, as dividing by d_k is another mistake."""
-    if not divides_by_root(node):
+    if not divides_by_root(node):  # to divide by d_k is another mistake
         yield replace(node, operand=node)
 
 
@@ -104,35 +97,33 @@ scale_inverted = instead(Scale, inverted)
 @mistake("The scores were divided by √d_k, {when}.", "Leave the scores as they are in this step.")
 def scaled_needlessly(step: Step, trace: Trace) -> Changes:
     """Divide by √d_k where the problem does not ask for it, or one step too early."""
-    if "d_k" not in trace.problem.sizes:
-        return
-    node, root = made_of(step), sqrt(trace.problem.sizes["d_k"])
+    node, size = made_of(step), trace.problem.sizes.size("d_k")
     is_scaled = any(other.stem == "scaled" for other in trace)
     when = "which comes one step later" if is_scaled else "which is not asked for"
-    if step.plain.startswith("scores"):
-        yield {step.name: Scale(node, over=root, symbol=ROOT_OF_D_K)}, {"when": when}
-    elif isinstance(node, Exp) and not is_scaled:
-        scaled = Scale(node.operand, over=root, symbol=ROOT_OF_D_K)
-        yield {step.name: replace(node, operand=scaled)}, {"when": when}
+    is_scores = step.plain.startswith("scores")
+    if size and (is_scores or (isinstance(node, Exp) and not is_scaled)):
+        scores = node.operand if isinstance(node, Exp) else node
+        yield put(node, scores, Scale(scores, over=sqrt(size), symbol=ROOT_OF_D_K)), {"when": when}
 
 
 @mistake("The root of every score was taken.", "Calculate {formula}: the root is of d_k alone.")
 def root_of_each_score(node: Scale) -> Nodes:
     """√s or √(s / d_k) for s / √d_k, of scores that are not negative."""
+
+    def root(numbers: Any) -> Any:
+        if (numbers < 0).any():
+            raise ShapeError
+        return np.sqrt(numbers)
+
+    def roots(scores: Any) -> Any:
+        return type(scores)(np.sqrt(np.maximum(scores.low, 0.0)), root(scores.high))
+
     if divides_by_root(node):
         for inside in (node.operand, replace(node, over=node.over**2)):
-            yield wrong(_root, inside, ranges=_roots)
+            yield wrong(root, inside, ranges=roots)
 
 
-def _root(numbers: Any) -> Any:
-    if (numbers < 0).any():
-        raise ShapeError
-    return np.sqrt(numbers)
-
-
-def _roots(scores: Any) -> Any:
-    return type(scores)(np.sqrt(np.maximum(scores.low, 0.0)), _root(scores.high))
-
+# ---- products with matrices
 
 PROJECTED = ("Q", "K", "V")
 
@@ -143,7 +134,7 @@ PROJECTED = ("Q", "K", "V")
 )
 def scores_transposed(step: Step, trace: Trace) -> Changes:
     if step.plain.startswith("scores") and len(step.trailing) == 2:
-        yield {step.name: Transposed(made_of(step))}, {}
+        yield Transposed(made_of(step))
 
 
 @mistake("{matrix} was not transposed.", "Calculate {formula}: every query times every key.")
@@ -181,40 +172,27 @@ def projection_missing(node: MatMul) -> Nodes:
         yield node.left
 
 
-def _is_projection(one: Step) -> bool:
-    return one.plain in ("W_q", "W_k", "W_v")
-
-
 wrong_weight_matrix = other_factor(
-    _is_projection, advice="Queries come from W_q, keys from W_k, values from W_v.", steps=PROJECTED
+    lambda one: one.plain in ("W_q", "W_k", "W_v"),
+    advice="Queries come from W_q, keys from W_k, values from W_v.",
+    steps=PROJECTED,
 )
 
 
-@mistake("Q and K have changed places.", "Queries come from W_q, keys from W_k.")
-def swapped_q_k(step: Step, trace: Trace) -> Changes:
-    return _swapped(step, trace, "Q", "K")
+def _swapped(one: str, other: str, advice: str) -> Mistake:
+    @mistake(f"{one} and {other} have changed places.", advice)
+    def changes(step: Step, trace: Trace) -> Changes:
+        if one not in trace or other not in trace:
+            return
+        if step.plain in (one, other):
+            yield {trace[a].name: made_of(trace[b]) for a, b in ((one, other), (other, one))}
+        elif step.plain.startswith("scores"):
+            exchange = {one: trace[other], other: trace[one]}
+            scores = transform(made_of(step), lambda part: exchange.get(part.plain, part))
+            if scores is not step.operation:
+                yield _shared_again(scores, trace)
 
-
-@mistake("K and V have changed places.", "Keys come from W_k, values from W_v.")
-def swapped_k_v(step: Step, trace: Trace) -> Changes:
-    return _swapped(step, trace, "K", "V")
-
-
-@mistake("Q and V have changed places.", "Queries come from W_q, values from W_v.")
-def swapped_q_v(step: Step, trace: Trace) -> Changes:
-    return _swapped(step, trace, "Q", "V")
-
-
-def _swapped(step: Step, trace: Trace, one: str, other: str) -> Changes:
-    if one not in trace or other not in trace:
-        return
-    if step.plain in (one, other):
-        yield {trace[a].name: made_of(trace[b]) for a, b in ((one, other), (other, one))}, {}
-    elif step.plain.startswith("scores"):
-        exchange = {one: trace[other], other: trace[one]}
-        scores = transform(made_of(step), lambda part: exchange.get(part.plain, part))
-        if scores is not step.operation:
-            yield {step.name: _shared_again(scores, trace)}, {}
+    return changes
 
 
 def _shared_again(scores: Expression, trace: Trace) -> Expression:
@@ -226,13 +204,13 @@ def _shared_again(scores: Expression, trace: Trace) -> Expression:
     def shared(part: Step) -> Expression:
         return RepeatHeads(part, times) if part.plain in ("K", "V") else part
 
-    return transform(_unshared(scores), shared)
+    once = mapped(scores, lambda part: part.operand if isinstance(part, RepeatHeads) else part)
+    return transform(once, shared)
 
 
-def _unshared(scores: Expression) -> Expression:
-    for other in rewritten(scores, lambda n: (n.operand,) if isinstance(n, RepeatHeads) else ()):
-        return _unshared(other)
-    return scores
+swapped_q_k = _swapped("Q", "K", "Queries come from W_q, keys from W_k.")
+swapped_k_v = _swapped("K", "V", "Keys come from W_k, values from W_v.")
+swapped_q_v = _swapped("Q", "V", "Queries come from W_q, values from W_v.")
 
 
 @mistake(
@@ -245,20 +223,21 @@ def wrong_source(step: Step, trace: Trace) -> Changes:
     for right, used in (("X", "memory"), ("memory", "X")):
         if used in inputs and any(part is inputs.get(right) for part in sources(step)):
             other = everywhere(made_of(step), {inputs[right]: inputs[used]})
-            yield {step.name: other}, {"used": used, "right": right}
+            yield other, {"used": used, "right": right}
 
 
 def _adds_a_bias(node: Expression) -> bool:
-    return isinstance(node, Add) and is_bias(node.right)
+    return isinstance(node, Add) and is_input(uncut(node.right))
 
 
-def _subtracted(node: Add) -> Add:
-    """Return a sum with the other sign before its bias; a blocked cell stays blocked."""
-    return Add(node.left, negative(node.right))
-
-
-bias_missing = left_out(is_bias, "{operand} was not added.", within=_adds_a_bias)
-bias_subtracted = instead(_adds_a_bias, _subtracted, "{other} was subtracted, not added.")
+bias_missing = left_out(
+    lambda node: is_input(uncut(node)), "{operand} was not added.", within=_adds_a_bias
+)
+bias_subtracted = instead(
+    _adds_a_bias,
+    lambda node: Add(node.left, negative(node.right)),  # a blocked cell stays blocked
+    "{other} was subtracted, not added.",
+)
 bias_multiplied = instead(_adds_a_bias, Hadamard, "{other} was multiplied, not added.")
 
 
@@ -267,6 +246,8 @@ def bias_transposed(node: Add) -> Nodes:
     if is_named(node.right, "bias") and node.right.array.shape[-2] == node.right.array.shape[-1]:
         yield replace(node, right=Transposed(node.right))
 
+
+# ---- score functions, and the cap
 
 tanh_missing = passed_over(Tanh | SoftCap, "The tanh was left out.")
 
@@ -301,17 +282,16 @@ def w_and_u_exchanged(node: EachPair) -> Nodes:
     "Keep the order of the formula: [a; b] is not [b; a].",
 )
 def joined_in_wrong_order(node: Operation) -> Nodes:
+    def other_half_first(q: Any, k: Any) -> Any:
+        joined, size = node.apply(q, k), q.shape[-1]
+        return np.concatenate([joined[..., size:], joined[..., :size]], axis=-1)
+
     if isinstance(node, Concatenate):
-        yield replace(node, left=node.right, right=node.left)
+        yield turned(node)
     elif isinstance(node, ConcatenatePairs):
-        yield wrong(lambda q, k: _other_half_first(node.apply(q, k), q.shape[-1]), *node.operands)
+        yield wrong(other_half_first, *node.operands)
     elif "parts" in node.fields and "joined" in node.trailing:
         yield replace(node, parts=tuple(reversed(node.operands)))
-
-
-def _other_half_first(joined: Any, size: int) -> Any:
-    """[k; q] for [q; k] along the last axis, in which q has a size."""
-    return np.concatenate([joined[..., size:], joined[..., :size]], axis=-1)
 
 
 @mistake(
@@ -361,9 +341,8 @@ def sign_of_distance(node: GaussianExponent) -> Nodes:
 
 @mistake("The squared distance was not divided by 2·width².", "Divide by 2·width².")
 def half_forgotten(node: GaussianExponent) -> Nodes:
-    yield Scale(node, times=2.0)
-    if node.width != 1:
-        yield Scale(node, times=2.0 * node.width * node.width)
+    for by in dict.fromkeys((2.0, 2.0 * node.width * node.width)):
+        yield Scale(node, times=by)
 
 
 @mistake("The squared distance was divided by 2·width.", "Square the width: divide by 2·width².")
@@ -387,5 +366,4 @@ def cap_not_restored(node: SoftCap) -> Nodes:
 
 @mistake("The scores were cut off at the cap.", "Calculate {formula}: the tanh bends every score.")
 def cap_clipped(node: SoftCap) -> Nodes:
-    """min(max(s, −c), c) for c·tanh(s / c)."""
     yield rising(lambda scores: np.clip(scores, -node.cap, node.cap), node.operand)

@@ -48,7 +48,7 @@ def earlier_step_used(step: Step, trace: Trace) -> Changes:
             used = used.operation.operands[0]
             if isinstance(used, Step):
                 words = {"used": used.name, "right": right.name}
-                yield {step.name: replace(node, **{name: used})}, words
+                yield replace(node, **{name: used}), words
 
 
 @mistake(
@@ -58,7 +58,7 @@ def scaled_after_softmax(step: Step, trace: Trace) -> Changes:
     for scaled in trace if step.is_weights else ():
         scale = made_by(Scale, scaled)
         if scale and scaled.plain.startswith("scaled"):
-            yield {scaled.name: scale.operand, step.name: replace(scale, operand=made_of(step))}, {}
+            yield {scaled.name: scale.operand, step.name: replace(scale, operand=made_of(step))}
 
 
 @mistake(
@@ -148,7 +148,7 @@ def temperature_on_weights(step: Step, trace: Trace) -> Changes:
     power = division and made_by(Exp, division.dividend)
     if division and isinstance(division.dividend, Step) and power and power.temperature != 1:
         weights = Scale(division, over=power.temperature)
-        yield {division.dividend.name: replace(power, temperature=1.0), step.name: weights}, {}
+        yield {division.dividend.name: replace(power, temperature=1.0), step.name: weights}
 
 
 @mistake("Powers of {used} were taken, not of {right}.")
@@ -157,7 +157,7 @@ def wrong_base(step: Step, trace: Trace) -> Changes:
     for base in (2.0, 10.0, np.e):
         if power and base != power.base:
             used, right = ("e" if b == np.e else f"{b:g}" for b in (base, power.base))
-            yield {step.name: replace(power, base=base)}, {"used": used, "right": right}
+            yield replace(power, base=base), {"used": used, "right": right}
 
 
 @mistake(
@@ -175,14 +175,13 @@ def exponent_sign(node: Exp) -> Nodes:
 def attention_transposed(step: Step, trace: Trace) -> Changes:
     """Aᵀ for A, in the step itself or where it is used."""
     if step.is_weights and len(step.trailing) == 2:
-        yield {step.name: Transposed(made_of(step))}, {}
+        yield Transposed(made_of(step))
 
     def rule(node: Expression) -> Nodes:
         if is_mixture(node):
             yield replace(node, left=Transposed(node.left))
 
-    for other in rewritten(made_of(step), rule):
-        yield {step.name: other}, {}
+    yield from rewritten(made_of(step), rule)
 
 
 @mistake("The weights were multiplied by {used}, not by the values.")
@@ -196,8 +195,8 @@ def input_instead_of_values(step: Step, trace: Trace) -> Changes:
         if other is not node.right:
             if "head" in step.leading:
                 cut = SplitHeads(other, trace.problem.heads)
-                yield {step.name: replace(node, right=cut)}, {"used": other.name}
-            yield {step.name: replace(node, right=other)}, {"used": other.name}
+                yield replace(node, right=cut), {"used": other.name}
+            yield replace(node, right=other), {"used": other.name}
 
 
 def _inputs(trace: Trace) -> Iterator[Step]:
@@ -234,7 +233,7 @@ def _other_values(step: Step, *names: str) -> Changes:
                 shared = node.right if isinstance(node.right, RepeatHeads) else None
                 is_whole = shared and other.array.shape[1] == array_of(shared).shape[1]
                 right = replace(shared, operand=other) if shared and not is_whole else other
-                yield {step.name: replace(node, right=right)}, {"used": name}
+                yield replace(node, right=right), {"used": name}
 
 
 @mistake("This is the mean of the values: every key got the same weight.")
@@ -246,7 +245,7 @@ def equal_weights(node: MatMul) -> Nodes:
 @mistake("The input was added, as in a transformer block.", "Attention ends with {formula}.")
 def input_added(step: Step, trace: Trace) -> Changes:
     if step.plain == "output" and "X" in trace.inputs:
-        yield {step.name: Add(made_of(step), trace.inputs["X"])}, {}
+        yield Add(made_of(step), trace.inputs["X"])
 
 
 @mistake(
@@ -258,7 +257,7 @@ def step_transposed(step: Step, trace: Trace) -> Changes:
     least = 1 if step.plain.startswith("sum") else 2
     is_matrix = len(step.trailing) == 2 and min(step.array.shape[-2:]) >= least
     if is_matrix and not step.plain.startswith(("scores", "weights")):
-        yield {step.name: Transposed(made_of(step))}, {}
+        yield Transposed(made_of(step))
 
 
 PIECES = "A head is a contiguous piece of every row: the first d_k features are head 1."
@@ -286,13 +285,12 @@ def _other_heads(
         elif isinstance(node, MergeHeads):
             yield wrong(merged, node.operand)
 
-    for other in rewritten(made_of(step), rule):
-        yield {step.name: other}, {}
+    yield from rewritten(made_of(step), rule)
     change = rewritten_steps(trace, ("Q", "K", "V", "concat", "output"), rule)
     cut = {name: other for name, other in change.items() if name in ("Q", "K", "V")}
     if len(cut) > 1 and step.name == next(iter(cut)):  # or it would be tried three times
-        yield cut, {}
-        yield change, {}
+        yield cut
+        yield change
 
 
 def split_by_lines(array: Any, heads: int) -> Any:
@@ -337,7 +335,7 @@ def head_missing(step: Step, trace: Trace) -> Changes:
     heads = trace.problem.heads
     for head in range(heads if heads > 1 else 0):
         for other in rewritten(made_of(step), partial(_without_head, head=head, heads=heads)):
-            yield {step.name: other}, {"head": str(head + 1)}
+            yield other, {"head": str(head + 1)}
 
 
 def _without_head(node: Expression, head: int, heads: int) -> Nodes:

@@ -12,9 +12,9 @@ from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.text import text
 from attncli.core.formulas.tree import Root, named
 from attncli.core.problem.shapes import form_of
-from attncli.core.records import Record
+from attncli.core.records import EMPTY, Record
 from attncli.core.tape.evaluation import Change, rewritten, walk
-from attncli.core.tape.operations import MatMul, Scale, Transposed
+from attncli.core.tape.operations import MatMul, MatVec, Scale, Transposed
 from attncli.core.tape.step import Expression, Operation, Step, notation_of
 
 N = TypeVar("N", bound=Operation)
@@ -37,23 +37,20 @@ def put(expression: Expression, old: Expression, new: Expression) -> Expression:
     return next(rewritten(expression, lambda node: (new,) if node is old else ()), expression)
 
 
-def uncut(expression: Expression | None) -> Expression | None:
+def is_input(expression: Expression) -> TypeGuard[Step]:
+    """Return True for a matrix or vector of the problem."""
+    return isinstance(expression, Step) and expression.operation is None
+
+
+def uncut(expression: Expression) -> Expression:
     """Return the operand of `SplitHeads`; any other expression unchanged."""
     return expression.operand if isinstance(expression, SplitHeads) else expression
-
-
-def is_bias(expression: Expression) -> bool:
-    """Return True for a matrix or vector of the problem, perhaps cut into heads."""
-    whole = uncut(expression)
-    return isinstance(whole, Step) and whole.operation is None
 
 
 def is_projection(expression: Expression) -> bool:
     """Return True for a matrix or vector of the problem that is applied to tokens."""
     whole = uncut(expression)
-    if not isinstance(whole, Step) or whole.operation is not None:
-        return False
-    return whole.trailing[0] not in ("query", "key", "time")
+    return is_input(whole) and whole.trailing[0] not in ("query", "key", "time")
 
 
 def is_named(expression: object, name: str | tuple[str, ...]) -> TypeGuard[Step]:
@@ -80,10 +77,6 @@ def rewritten_steps(
     return {step.name: other for step in steps for other in rewritten(made_of(step), rule)}
 
 
-Nodes: TypeAlias = Iterator[Expression]
-"""The expressions that a mistake puts in the place of one node."""
-
-
 Words: TypeAlias = str | tuple[str, str]
 """A text, or one without and one with numbers: d_k and d_k = 3."""
 
@@ -98,8 +91,17 @@ def in_words(word: Words | Expression, step: Step) -> Words:
     return word
 
 
-Changes: TypeAlias = Iterator[tuple[Change, Blanks]]
-"""The changes that a mistake may make of a step, each with the words for its sentence."""
+Made: TypeAlias = Expression | Change
+"""What is calculated instead: in a node or a step, or in several steps, by their names."""
+
+Changes: TypeAlias = Iterator[Made | tuple[Made, Blanks]]
+"""What a mistake may make of a step, perhaps with words for its sentence."""
+
+Nodes: TypeAlias = Iterator[Expression]
+"""The expressions that a mistake puts in the place of one node."""
+
+Ways: TypeAlias = Iterator[tuple[Change, Blanks]]
+"""The changes that a mistake may make, each with the words for its sentence."""
 
 Rule: TypeAlias = Callable[..., Iterator[Any]]
 """A function that yields `Nodes` for a node, or `Changes` for a step and a trace."""
@@ -115,7 +117,7 @@ class Mistake(Record):
     id: str
     sentence: str
     advice: str
-    changes: Callable[[Step, Trace], Changes]
+    changes: Callable[[Step, Trace], Ways]
 
 
 CALCULATE = "Calculate {formula}."
@@ -142,26 +144,27 @@ def mistake(
     def decorated(rule: Rule) -> Mistake:
         nodes = get_type_hints(rule).get("node")
 
-        def changes(step: Step, trace: Trace) -> Changes:
-            if backward not in (None, step.backward) or (steps and step.stem not in steps):
+        def changes(step: Step, trace: Trace) -> Ways:
+            if backward not in (None, step.backward) or kind not in ("", trace.problem.kind):
                 return
-            if kind not in ("", trace.problem.kind):
+            if steps and step.stem not in steps:
                 return
-            if nodes is None:
-                yield from rule(step, trace)
-                return
-            whole = made_of(step)
-            for node in walk(whole):
-                for other in rule(node) if isinstance(node, nodes) else ():
-                    words = {
-                        **_words_of_lines(step, trace),
-                        **_words_of_factor(node, other, step, trace),
-                    }
-                    yield {step.name: put(whole, node, other)}, words
+            every = rule(step, trace) if nodes is None else _of_nodes(rule, nodes, step, trace)
+            for one in every:
+                made, words = one if isinstance(one, tuple) else (one, EMPTY)
+                yield ({step.name: made} if isinstance(made, Step | Operation) else made), words
 
         return Mistake(rule.__name__, sentence, advice, changes)
 
     return decorated
+
+
+def _of_nodes(rule: Rule, nodes: Any, step: Step, trace: Trace) -> Changes:
+    whole = made_of(step)
+    for node in walk(whole):
+        for other in rule(node) if isinstance(node, nodes) else ():
+            words = _words_of_factor(node, other, step, trace)
+            yield put(whole, node, other), {**_words_of_lines(step, trace), **words}
 
 
 def _words_of_lines(step: Step, trace: Trace) -> Blanks:
@@ -176,14 +179,15 @@ def _words_of_lines(step: Step, trace: Trace) -> Blanks:
 
 
 def _words_of_factor(node: Expression, other: Expression, step: Step, trace: Trace) -> Blanks:
-    if isinstance(node, MatMul) and isinstance(other, MatMul):
-        node = node.left if node.left is not other.left else node.right
+    if isinstance(node, MatMul | MatVec) and type(other) is type(node):
+        pairs = zip(node.operands, other.operands, strict=True)
+        node = next((one for one, used in pairs if one is not used), node)
     is_transposed = isinstance(node, Transposed)
     matrix = node.operand if isinstance(node, Transposed) else node
     how = "not transposed" if is_transposed else "transposed, and should not be"
     if is_weight(matrix) and trace.problem.weights_as == "out_in":
         how = "used as it is stored, (out, in), without a transpose"
-    return {"matrix": text(notation_of(matrix, step.columns)), "how": how}
+    return {"matrix": matrix, "how": how}
 
 
 ROOT_OF_D_K = Root(named("d_k"))

@@ -6,16 +6,17 @@ explains a step, every mutation of it is tried, and the sentences are made from 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations, islice, product, takewhile
 from types import UnionType
 from typing import Any, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
-from attncli.core.calculation.mistake import Blanks, Changes, Mistake, made_of, mistake, put
+from attncli.core.calculation.mistake import Blanks, Changes, Mistake, Nodes, made_of, mistake, put
 from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.text import text
+from attncli.core.formulas.tree import Formula
 from attncli.core.records import replace
 from attncli.core.tape.backward_operations import Hadamard, Negative, Rearranged, Subtract
 from attncli.core.tape.evaluation import array_of, everywhere, sources, walk
@@ -29,6 +30,7 @@ from attncli.core.tape.operations import (
     Scale,
     Transposed,
     constant,
+    transposed,
 )
 from attncli.core.tape.step import Expression, Operation, Step
 
@@ -47,10 +49,6 @@ MAX_OTHERS = 6
 
 Part: TypeAlias = str | type | UnionType | Callable[[Any], bool]
 """A part of a formula: what a stem names, `W` also W_q; or of a type; or what has a property."""
-
-Way: TypeAlias = Callable[[Step, Trace], Iterator[tuple[Expression, Expression, Blanks]]]
-"""Yields parts of a step's formula, with what is put in the place of each, and words for that."""
-
 
 LEFT_OUT = "{operand} was left out."
 CALCULATED_INSTEAD = "{used} was calculated, not {right}."
@@ -95,20 +93,6 @@ def pair_of(node: Expression) -> tuple[Expression, Expression] | None:
     return (operands[0], operands[1]) if is_pair else None
 
 
-def _sides(node: Expression) -> dict[str, Expression]:
-    return dict(zip(("one", "other"), pair_of(node) or (), strict=False))
-
-
-def declared(sentence: str, way: Way, **options: Unpack[Options]) -> Mistake:
-    """Return the mistake of a mutation; its id is the name by which its module knows it."""
-
-    def rule(step: Step, trace: Trace) -> Changes:
-        for node, other, words in way(step, trace):
-            yield {step.name: put(made_of(step), node, other)}, words
-
-    return mistake(sentence, **options)(rule)
-
-
 def inverted(node: Scale) -> Scale:
     """Return the division for a multiplication, and the multiplication for a division."""
     return replace(node, times=node.over, over=node.times)
@@ -124,18 +108,19 @@ def left_out(
 ) -> Mistake:
     """Return the mistake that one side of an operation on two matrices was left out."""
 
-    def way(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Blanks]]:
+    def way(step: Step, trace: Trace) -> Changes:
+        whole = made_of(step)
         for node in (node for node in parts(step) if is_part(node, within)):
             one, other = pair_of(node) or (None, None)
             if one is None or other is None:
                 continue
             if is_part(other, part):
-                yield node, one, {"operand": other}
+                yield put(whole, node, one), {"operand": other}
             if is_part(one, part) and not isinstance(node, Divide):
                 kept = Negative(other) if isinstance(node, Subtract) else other
-                yield node, kept, {"operand": one}
+                yield put(whole, node, kept), {"operand": one}
 
-    return declared(sentence, way, **options)
+    return mistake(sentence, **options)(way)
 
 
 def instead(
@@ -149,14 +134,14 @@ def instead(
     That is another operation on its operands, or what a function makes of it.
     """
 
-    def way(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Blanks]]:
+    def way(step: Step, trace: Trace) -> Changes:
         for node in (node for node in parts(step) if is_part(node, part)):
             is_kind = isinstance(other, type)
             used = other(*getattr(node, "operands", ())) if is_kind else other(node)
-            blanks = {"used": used, "right": node, **_sides(node)}
-            yield node, used, blanks
+            sides = dict(zip(("one", "other"), pair_of(node) or (), strict=False))
+            yield put(made_of(step), node, used), {"used": used, "right": node, **sides}
 
-    return declared(sentence, way, **options)
+    return mistake(sentence, **options)(way)
 
 
 def passed_over(part: Part, sentence: str = PASSED_OVER, **options: Unpack[Options]) -> Mistake:
@@ -167,16 +152,15 @@ def passed_over(part: Part, sentence: str = PASSED_OVER, **options: Unpack[Optio
 def other_factor(*groups: Part, sentence: str = MADE_WITH, **options: Unpack[Options]) -> Mistake:
     """Return the mistake that a factor of a product was another matrix of its group."""
 
-    def way(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Blanks]]:
+    def way(step: Step, trace: Trace) -> Changes:
         whole, known = made_of(step), known_before(step, trace)
         products = [node for node in parts(step) if isinstance(node, MatMul)]
         factors = [x for node in products for x in node.operands if isinstance(x, Step)]
         for group, right, used in product(groups, factors, known):
             if used is not right and is_part(right, group) and is_part(used, group):
-                words = {"used": used, "right": right}
-                yield whole, everywhere(whole, {right: used}), words
+                yield everywhere(whole, {right: used}), {"used": used, "right": right}
 
-    return declared(sentence, way, **options)
+    return mistake(sentence, **options)(way)
 
 
 def known_before(step: Step, trace: Trace) -> list[Step]:
@@ -191,17 +175,17 @@ def exchanged(
 ) -> Mistake:
     """Return the mistake that two parts of one shape were exchanged."""
 
-    def way(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Blanks]]:
+    def way(step: Step, trace: Trace) -> Changes:
         whole = made_of(step)
         of_shape = {part: array_of(part).shape for part in parts(step)}
         for first, second in combinations(of_shape, 2):
             is_pair = is_part(first, one) and is_part(second, other)
             is_pair |= is_part(first, other) and is_part(second, one)
             if is_pair and of_shape[first] == of_shape[second] and _has(whole, first, second):
-                words = {"one": first, "other": second}
-                yield whole, everywhere(whole, {first: second, second: first}), words
+                swapped = everywhere(whole, {first: second, second: first})
+                yield swapped, {"one": first, "other": second}
 
-    return declared(sentence, way, **options)
+    return mistake(sentence, **options)(way)
 
 
 def _has(whole: Expression, outer: Expression, part: Expression) -> bool:
@@ -252,25 +236,22 @@ operation_left_out = passed_over(_is_function, backward=None)
 operands_exchanged = exchanged(ANY, ANY, backward=None)
 
 
-def _operations(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Blanks]]:
+@mistake(CALCULATED_INSTEAD, backward=None)
+def other_operation(step: Step, trace: Trace) -> Changes:
     for node in parts(step):
         pair = pair_of(node)
         for kind in ELEMENTWISE if isinstance(node, ELEMENTWISE) else ():
             if pair and not isinstance(node, kind):
                 used = kind(*pair)
-                yield node, used, {"used": used, "right": node}
+                yield put(made_of(step), node, used), {"used": used, "right": node}
 
 
-other_operation = declared(CALCULATED_INSTEAD, _operations, backward=None)
-
-
-def _operands(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Blanks]]:
-    whole = made_of(step)
+@mistake("{used} was used in place of {right}.", backward=None)
+def other_operand(step: Step, trace: Trace) -> Changes:
     before = known_before(step, trace)
     for right in (node for node in parts(step) if isinstance(node, Step)):
         for used in _like(right, before):
-            words = {"used": used, "right": right}
-            yield whole, everywhere(whole, {right: used}), words
+            yield everywhere(made_of(step), {right: used}), {"used": used, "right": right}
 
 
 def _like(right: Step, before: list[Step]) -> list[Step]:
@@ -288,45 +269,36 @@ def _sort_of(one: Step) -> tuple[Any, ...]:
     return one.array.shape, one.backward, [axis in TOKEN_AXES for axis in one.trailing]
 
 
-other_operand = declared("{used} was used in place of {right}.", _operands, backward=None)
-
-
 HOW = ("left out", "squared", "turned upside down")
 
 
-def _constants(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Blanks]]:
+@mistake("{number} was {how}.", backward=None)
+def other_constant(step: Step, trace: Trace) -> Changes:
     for node in parts(step):
+        ways: Iterable[tuple[Formula, tuple[Expression, ...]]] = _other_fields(node)
         if isinstance(node, Scale):
             number = node.times / node.over if node.times != 1 else node.over
             squared = replace(node, times=node.times * node.times, over=node.over * node.over)
-            shown = text(node.symbol or constant(number))
-            for how, other in zip(HOW, (node.operand, squared, inverted(node)), strict=True):
-                yield node, other, {"number": shown, "how": how}
-            continue
-        for name in node.float_fields if isinstance(node, Operation) else ():
-            number = getattr(node, name)
-            if number not in (0.0, 1.0, np.e):
-                shown, ways = text(constant(number)), (1.0, number * number, 1 / number)
-                for how, value in zip(HOW, ways, strict=True):
-                    yield node, replace(node, **{name: value}), {"number": shown, "how": how}
+            ways = [(node.symbol or constant(number), (node.operand, squared, inverted(node)))]
+        for shown, others in ways:
+            for how, other in zip(HOW, others, strict=True):
+                yield put(made_of(step), node, other), {"number": text(shown), "how": how}
 
 
-other_constant = declared("{number} was {how}.", _constants, backward=None)
+def _other_fields(node: Expression) -> Iterator[tuple[Formula, tuple[Expression, ...]]]:
+    for name in node.float_fields if isinstance(node, Operation) else ():
+        number = getattr(node, name)
+        if number not in (0.0, 1.0, np.e):
+            others = (1.0, number * number, 1 / number)
+            yield constant(number), tuple(replace(node, **{name: one}) for one in others)
 
 
-def _transposes(step: Step, trace: Trace) -> Iterator[tuple[Expression, Expression, Blanks]]:
-    for node in parts(step):
-        for factor in node.operands if isinstance(node, MatMul | MatVec) else ():
-            matrix = factor.operand if isinstance(factor, Transposed) else factor
-            if isinstance(matrix, Step) and len(matrix.trailing) > 1:
-                is_transposed = matrix is not factor
-                other = matrix if is_transposed else Transposed(matrix)
-                how = "not transposed" if is_transposed else "transposed, and should not be"
-                words: Blanks = {"matrix": matrix, "how": how}
-                yield node, put(node, factor, other), words
-
-
-factor_transposed = declared("{matrix} was {how}.", _transposes, backward=None)
+@mistake("{matrix} was {how}.", backward=None)
+def factor_transposed(node: MatMul | MatVec) -> Nodes:
+    for factor in node.operands:
+        matrix = factor.operand if isinstance(factor, Transposed) else factor
+        if isinstance(matrix, Step) and len(matrix.trailing) > 1:
+            yield put(node, factor, transposed(factor))
 
 
 MUTATIONS = {

@@ -24,7 +24,7 @@ def weights_of_other_side(step: Step, trace: Trace) -> Changes:
     other = _worked_out(trace[used]) if used == "weights_memory" else trace[used]
     n, m = trace[used].array.shape[-2:]
     for weights in (Transposed(other), *([other] if n == m else ())):
-        yield {step.name: replace(node, left=weights)}, {"used": used, "right": right}
+        yield replace(node, left=weights), {"used": used, "right": right}
 
 
 def _worked_out(step: Step) -> Expression:

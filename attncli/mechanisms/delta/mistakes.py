@@ -38,7 +38,7 @@ def faded_after_writing(step: Step, trace: Trace) -> Changes:
     added = made_by(Add, step)
     fading = made_by(Faded, added.left) if added else None
     if added and fading and isinstance(added.left, Step):
-        yield {added.left.name: fading.right, step.name: Faded(fading.left, added)}, {}
+        yield {added.left.name: fading.right, step.name: Faded(fading.left, added)}
 
 
 old_state_read = instead(

@@ -94,7 +94,7 @@ def scaled_by_whole_head(step: Step, trace: Trace) -> Changes:
     scale = made_by(Scale, step)
     if scale and trace.problem.differential and divides_by_root(scale):
         size = 2 * trace.problem.sizes["d_k"]
-        yield {step.name: replace(scale, over=sqrt(size))}, {"by": str(size)}
+        yield replace(scale, over=sqrt(size)), {"by": str(size)}
 
 
 @mistake("Every other feature was taken, not one half.", "Take neighbouring features: {formula}.")
@@ -141,7 +141,7 @@ def rest_of_lambda_itself(step: Step, trace: Trace) -> Changes:
         for weights in trace if isinstance(part, OneMinus) else ():
             other = getattr(weights.operation, "right", None)
             if isinstance(other, Multiple) and not weights.backward:
-                yield {step.name: put(node, part, OneMinus(other.right))}, {}
+                yield put(node, part, OneMinus(other.right))
 
 
 @mistake(

@@ -52,7 +52,7 @@ context_left_out = _in_steps(
 def _from_zeros(step: Step, trace: Trace) -> Changes:
     last = step.operation
     if isinstance(last, Step) and isinstance(last.operation, Operation):
-        yield {step.name: Scale(last, times=0.0)}, {}
+        yield Scale(last, times=0.0)
 
 
 decoder_from_zeros = _in_steps(("s", "c"), _from_zeros)
@@ -65,7 +65,7 @@ decoder_from_zeros = _in_steps(("s", "c"), _from_zeros)
 def _words_for_states(step: Step, trace: Trace) -> Changes:
     other = with_steps(made_of(step), {"H": trace.inputs["memory"]})
     if other is not step.operation:
-        yield {step.name: other}, {}
+        yield other
 
 
 words_attended_to = _in_steps(("hidden", "scores", "context"), _words_for_states)
@@ -75,7 +75,7 @@ words_attended_to = _in_steps(("hidden", "scores", "context"), _words_for_states
 def _query_before(step: Step, trace: Trace) -> Changes:
     if trace.problem.attends == "after":
         before = trace[f"s_{int(step.suffix[1:]) - 1}"]
-        yield {step.name: transform(made_of(step), lambda x: before if x.stem == "s" else x)}, {}
+        yield transform(made_of(step), lambda x: before if x.stem == "s" else x)
 
 
 query_of_time_before = _in_steps(("hidden", "scores"), _query_before)

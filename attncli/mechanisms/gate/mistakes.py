@@ -41,7 +41,7 @@ def gate_after_w_o(step: Step, trace: Trace) -> Changes:
     for node in _gated(step):
         gate = _side_by_side(node.right)
         if last.operation is not None and array_of(gate).shape == last.array.shape:
-            yield {step.name: node.left, last.name: Hadamard(made_of(last), gate)}, {}
+            yield {step.name: node.left, last.name: Hadamard(made_of(last), gate)}
 
 
 @mistake("The values were multiplied by the gate, before the weights mix them.")
@@ -56,7 +56,7 @@ def gate_on_values(step: Step, trace: Trace) -> Changes:
             is_alike = array_of(mixed.right).shape[:-1] == array_of(gate).shape[:-1]
             if node.left is step and is_alike and isinstance(gate, Step):
                 products = Hadamard(mixed.right, made_of(gate))  # the step comes later
-                yield {step.name: replace(mixed, right=products), gated.name: step}, {}
+                yield {step.name: replace(mixed, right=products), gated.name: step}
 
 
 gate_without_sigmoid = passed_over(Gate, "The sigmoid was left out.", advice=BETWEEN_0_AND_1)
@@ -72,7 +72,7 @@ def gate_from_context(step: Step, trace: Trace) -> Changes:
     for product in walk(node):
         other = _side_by_side(context)
         if isinstance(product, MatMul) and array_of(other).shape == array_of(product.left).shape:
-            yield {step.name: put(node, product, replace(product, left=other))}, {"used": "context"}
+            yield put(node, product, replace(product, left=other)), {"used": "context"}
 
 
 @mistake("The heads took each other's gates.", "Head 1 has the first columns of the gate.")

@@ -33,7 +33,7 @@ def loss_factor_missing(step: Step, trace: Trace) -> Changes:
     loss = step.operation
     if isinstance(loss, SquaredError) and loss.over != 1:
         factor = "½" if loss.over == 2 else f"1/{loss.over:.0f}"
-        yield {step.name: replace(loss, over=1.0)}, {"factor": factor}
+        yield replace(loss, over=1.0), {"factor": factor}
 
 
 def through_softmax(node: Hadamard) -> tuple[Expression, Subtract] | None:
@@ -139,7 +139,7 @@ def path_forgotten(step: Step, trace: Trace) -> Changes:
     parts = summands(step.operation)
     for place, part in enumerate(parts if 1 < len(parts) <= MOST_PATHS else ()):
         others = [*parts[:place], *parts[place + 1 :]]
-        yield {step.name: added(others)}, {"part": text(notation_of(part, step.columns))}
+        yield added(others), {"part": text(notation_of(part, step.columns))}
 
 
 MOST_PATHS = 12

@@ -24,7 +24,7 @@ SOURCES = ("X", "embedded", "c_q", "normed_q", "c_kv", "normed_kv")
 def scaled_by_content_part(step: Step, trace: Trace) -> Changes:
     scale, sizes = made_by(Scale, step), trace.problem.sizes
     if scale and "d_r" in sizes and scale.over == sqrt(sizes["d_k"]):
-        yield {step.name: replace(scale, over=sqrt(sizes["d_h"]))}, {}
+        yield replace(scale, over=sqrt(sizes["d_h"]))
 
 
 @mistake("The rotary part was left out.")
@@ -40,7 +40,7 @@ def parts_added(step: Step, trace: Trace) -> Changes:
 def _in_both(step: Step, trace: Trace, rule: Callable[[Concatenate], Expression]) -> Changes:
     every = {name: rule(node) for name, node, _ in _joined(step, trace)}
     if step.name in every:
-        yield every, {}
+        yield every
 
 
 @mistake(
@@ -56,8 +56,8 @@ def content_turned(step: Step, trace: Trace) -> Changes:
                 turned = _turned(part, rotated)
                 every[name] = turned if is_whole else replace(node, left=turned)
         if step.name in every:
-            yield {step.name: every[step.name]}, {}
-            yield every, {}
+            yield every[step.name]
+            yield every
 
 
 def _turned(part: Expression, like: Rotated) -> Rotated:
@@ -77,7 +77,7 @@ def _joined(step: Step, trace: Trace) -> Iterator[tuple[str, Concatenate, Rotate
 def rotary_queries_shared(step: Step, trace: Trace) -> Changes:
     """Of queries, which are turned as keys are, but not shared."""
     if step.plain in ("Q_rotary", "Q_rotated") and "head" in step.leading:
-        yield {step.name: wrong(lambda q: np.broadcast_to(q[:, :1], q.shape), made_of(step))}, {}
+        yield wrong(lambda q: np.broadcast_to(q[:, :1], q.shape), made_of(step))
 
 
 def _is_source(one: Step) -> bool:

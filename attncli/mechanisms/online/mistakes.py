@@ -26,7 +26,7 @@ tile_output_not_rescaled = left_out("rescale", "The output so far was not rescal
 def tile_not_rescaled(step: Step, trace: Trace) -> Changes:
     """The factor is 1, for the sum and the output."""
     for factor in _powers(step, "rescale"):
-        yield {step.name: wrong(lambda x: x * 0 + 1, factor)}, {}
+        yield wrong(lambda x: x * 0 + 1, factor)
 
 
 def _powers(step: Step, stem: str) -> Iterator[ShiftedExp]:
@@ -41,10 +41,10 @@ def _powers(step: Step, stem: str) -> Iterator[ShiftedExp]:
 def tile_rescaled_by_inverse(step: Step, trace: Trace) -> Changes:
     """In the factor, or only where it is used, as the paper of FlashAttention-2 prints it."""
     for factor in _powers(step, "rescale"):
-        yield {step.name: wrong(_inverse, factor, ranges=_inverse_of_interval)}, {}
+        yield wrong(_inverse, factor, ranges=_inverse_of_interval)
     for part in walk(made_of(step)):
         if isinstance(part, Rescaled):
-            yield {step.name: put(made_of(step), part, Divide(*part.operands))}, {}
+            yield put(made_of(step), part, Divide(*part.operands))
 
 
 def _inverse(x: Any) -> Any:
@@ -73,7 +73,7 @@ def tile_rescaled_to_own_maximum(step: Step, trace: Trace) -> Changes:
     for factor in _powers(step, "rescale"):
         largest = _largest(factor)
         own = replace(largest, parts=largest.parts[:1])
-        yield {step.name: _less(factor, wrong(own_or_running, own, largest))}, {}
+        yield _less(factor, wrong(own_or_running, own, largest))
 
 
 def _largest(power: ShiftedExp) -> RunningMax:
@@ -91,14 +91,14 @@ def _less(power: ShiftedExp, largest: Expression) -> Exp:
 @mistake("The largest score was not subtracted.")
 def tile_maximum_not_subtracted(step: Step, trace: Trace) -> Changes:
     for power in _powers(step, "P"):
-        yield {step.name: Exp(power.operand, power.base, power.temperature)}, {}
+        yield Exp(power.operand, power.base, power.temperature)
 
 
 @mistake("The largest score of the earlier tiles was subtracted, not the new one.")
 def tile_earlier_maximum(step: Step, trace: Trace) -> Changes:
     for power in _powers(step, "P"):
         before = _largest(power).parts[1:]  # in the first tile there is none, and nothing changes
-        yield {step.name: _less(power, before[0]) if before else power}, {}
+        yield _less(power, before[0]) if before else power
 
 
 @mistake("What the earlier tiles gave was left out.")
@@ -107,8 +107,8 @@ def tile_earlier_left_out(step: Step, trace: Trace) -> Changes:
     both = [one for one in (trace.steps.get(f"l{step.suffix}"), step) if one]
     new = {one.name: one.operation.right for one in both if isinstance(one.operation, Add)}
     if step.stem in ("l", "O") and step.suffix and step.name in new:
-        yield {step.name: new[step.name]}, {}
-        yield new, {}
+        yield new[step.name]
+        yield new
 
 
 @mistake("The output was divided by the sum of the last tile.")
@@ -130,13 +130,13 @@ def tile_divided_each(step: Step, trace: Trace) -> Changes:
         return Divide(made_of(output), trace.steps[f"l{output.suffix}"])
 
     if step.stem == "O" and f"l{step.suffix}" in trace.steps:
-        yield {step.name: divided(step)}, {}
+        yield divided(step)
     if isinstance(step.operation, Averaged):
         *earlier, last = (one for one in trace if one.stem == "O" and one.suffix)
         if earlier:
             changes: dict[str, Expression] = {one.name: divided(one) for one in earlier}
-            yield changes, {}
-            yield {**changes, last.name: divided(last), step.name: last}, {}
+            yield changes
+            yield {**changes, last.name: divided(last), step.name: last}
 
 
 @mistake(
@@ -152,8 +152,8 @@ def tile_softmax_of_its_own(step: Step, trace: Trace) -> Changes:
     products = [next(n for n in walk(made_of(o)) if isinstance(n, MatMul)) for o in outputs]
     results = [Divide(n, Sum(p, -1)) for n, p in zip(products, powers, strict=True)]
     if results[1:]:
-        yield {step.name: added(results)}, {}
-        yield {step.name: Scale(added(results), over=float(len(results)))}, {}
+        yield added(results)
+        yield Scale(added(results), over=float(len(results)))
 
 
 tile_derivative_not_rescaled = left_out(

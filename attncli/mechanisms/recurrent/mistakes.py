@@ -25,7 +25,7 @@ def _state_instead_of_context(step: Step, trace: Trace) -> Changes:
     context, previous = (f"{letter}_{_time_of(step) - 1}" for letter in "ch")
     if any(part.plain == context for part in sources(step)):
         other = transform(made_of(step), lambda x: trace[previous] if x.plain == context else x)
-        yield {step.name: other}, {"previous": previous, "context": context}
+        yield other, {"previous": previous, "context": context}
 
 
 @mistake(
@@ -40,7 +40,7 @@ def _previous_state_as_query(step: Step, trace: Trace) -> Changes:
             yield transform(node, lambda part: trace[previous] if part.name == state else part)
 
     for other in rewritten(made_of(step), rule):
-        yield {step.name: other}, {"previous": previous, "state": state}
+        yield other, {"previous": previous, "state": state}
 
 
 @mistake("The state h_0 was left out.", "A state attends to all states so far: h_0 is the first.")
@@ -51,12 +51,11 @@ def _start_state_left_out(step: Step, trace: Trace) -> Changes:
         if isinstance(node, Below):
             yield Below(node.parts[1:])
 
-    for other in rewritten(made_of(step), shorter):
-        yield {step.name: other}, {}
+    yield from rewritten(made_of(step), shorter)
     division = made_by(Divide, step)
     if division and made_by(Sum, division.divisor):
         shares = wrong(_shares, division.dividend, ranges=_ranges_of_shares)
-        yield {step.name: shares}, {}
+        yield shares
 
 
 def _time_of(step: Step) -> int:

@@ -80,14 +80,14 @@ mean_not_subtracted = left_out("mean", "The mean was not subtracted.", steps=("n
 def norm_over_tokens(step: Step, trace: Trace) -> Changes:
     node = step.operation
     if isinstance(node, MeanSquare):
-        yield {step.name: _over_tokens(lambda x: x * x, node.operand)}, {}
+        yield _over_tokens(lambda x: x * x, node.operand)
     elif isinstance(node, Mean):
         change: dict[str, Expression] = {step.name: _over_tokens(lambda x: x, node.operand)}
         for other in trace:
             if isinstance(other.operation, Variance) and other.operation.mean is step:
                 centred = Subtract(node.operand, step)
                 change[other.name] = _over_tokens(lambda x: x * x, centred)
-        yield change, {}
+        yield change
 
 
 def _over_tokens(function: Any, operand: Expression) -> Expression:
@@ -103,9 +103,9 @@ def norm_skipped(step: Step, trace: Trace) -> Changes:
     every = {one.name: transform(made_of(one), _before_norm) for one in alike}
     change = {one.name: every[one.name] for one in alike if every[one.name] is not one.operation}
     if step.name in change:
-        yield {step.name: change[step.name]}, {}
+        yield change[step.name]
         if len(change) > 1:
-            yield change, {}
+            yield change
 
 
 def _before_norm(part: Step) -> Expression:
@@ -137,7 +137,7 @@ def _is_quotient(node: Expression) -> bool:
 @mistake("What goes into the half of the layer was not added.")
 def residual_forgotten(step: Step, trace: Trace) -> Changes:
     for addition in _residual(step):
-        yield {step.name: addition.right}, {}
+        yield addition.right
 
 
 @mistake("The normalised numbers were added, not the numbers before the norm.")
@@ -145,7 +145,7 @@ def residual_of_normed(step: Step, trace: Trace) -> Changes:
     for addition in _residual(step):
         normed = trace.steps.get(step.plain.replace("residual", "normed"))
         if normed is not None and trace.problem.place == "pre":
-            yield {step.name: replace(addition, left=normed)}, {}
+            yield replace(addition, left=normed)
 
 
 @mistake("{used} was added, not what went into this half of the layer.")
@@ -156,7 +156,7 @@ def residual_of_another_step(step: Step, trace: Trace) -> Changes:
         while isinstance(used, Step) and isinstance(used.operation, Add):
             used = used.operation.left
             if isinstance(used, Step) and used is not addition.left:
-                yield {step.name: replace(addition, left=used)}, {"used": used.name}
+                yield replace(addition, left=used), {"used": used.name}
 
 
 def _residual(step: Step) -> Iterator[Add]:
@@ -174,7 +174,7 @@ def other_activation(step: Step, trace: Trace) -> Changes:
         right = next(n for n, row in ACTIVATIONS.items() if _is_like(row.build(operand), step))
         for name, row in ACTIVATIONS.items():
             if name != right:
-                yield {step.name: row.build(operand)}, {"used": name, "right": right}
+                yield row.build(operand), {"used": name, "right": right}
 
 
 @mistake(
@@ -185,7 +185,7 @@ def activation_after_the_product(step: Step, trace: Trace) -> Changes:
     last = trace.steps.get("feed_forward")
     for operand in _activated(step):
         if last is not None:
-            yield {step.name: operand, last.name: _again(step, made_of(last))}, {}
+            yield {step.name: operand, last.name: _again(step, made_of(last))}
 
 
 @mistake("The gate and the value were exchanged.", "Activate x W_1; x W_3 is left as it is.")
@@ -197,11 +197,11 @@ def gate_and_value_exchanged(step: Step, trace: Trace) -> Changes:
     hidden, activated, value = (trace.steps[name] for name in ("hidden", "activated", "value"))
     other = _again(activated, value)
     if step is gated:
-        yield {gated.name: Hadamard(hidden, other)}, {}
+        yield {gated.name: Hadamard(hidden, other)}
     elif step is activated:
-        yield {activated.name: other, gated.name: Hadamard(hidden, activated)}, {}
+        yield {activated.name: other, gated.name: Hadamard(hidden, activated)}
     elif step in (hidden, value):
-        yield {hidden.name: made_of(value), value.name: made_of(hidden)}, {}
+        yield {hidden.name: made_of(value), value.name: made_of(hidden)}
 
 
 def _activated(step: Expression) -> Iterator[Expression]:
@@ -241,4 +241,4 @@ def target_not_shifted(step: Step, trace: Trace) -> Changes:
     if isinstance(node, CrossEntropy) and problem.tokens and problem.embedding:
         tokens = places_of(problem, "tokens")
         if tokens != node.places:
-            yield {step.name: replace(node, places=tokens)}, {}
+            yield replace(node, places=tokens)
