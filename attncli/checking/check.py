@@ -129,10 +129,8 @@ class Report(Record, Shown, eq=False):
     def left_out(self) -> dict[str, tuple[int, int]]:
         """The numbers of missing cells and of all cells, by wanted name with missing ones."""
         every = {name: self.codes(name) for name in self.marking.expected}
-        missing = {
-            name: int((codes == judged_steps.MISSING).sum()) for name, codes in every.items()
-        }
-        return {name: (count, every[name].size) for name, count in missing.items() if count}
+        missing = ((n, int((codes == judged_steps.MISSING).sum())) for n, codes in every.items())
+        return {name: (count, every[name].size) for name, count in missing if count}
 
     @property
     def not_given(self) -> list[str]:
@@ -248,7 +246,12 @@ class AnswerKey:
             answers if isinstance(answers, Submission) else submission_of(answers, "answers")
         )
         contents = contents_of(submission) if self._reference.is_small else ""
-        report = self._reports.pop(contents, None) or self._as_read(submission)
+        report = self._reports.pop(contents, None)
+        if report is None:
+            with located(submission.locate):
+                refuse_many_unknown(submission.answers, self.trace)
+            report, said, skipped = judged_as_read(submission, self.trace, self._judged)
+            report = replace(report, said=said + report.said, skipped=report.skipped + skipped)
         if contents and not any(isinstance(one, Misshapen) for one in report.steps.values()):
             self._reports[contents] = report  # as the last one, which is dropped last
             if len(self._reports) > MAX_KEPT_REPORTS:
@@ -292,8 +295,8 @@ class AnswerKey:
         said: tuple[str, ...],
         renamed: Mapping[str, str] = EMPTY,
     ) -> Report:
-        meant, same = self._meant.items(), self._same
-        answers = {n: answered_by(step.name, same, shown, renamed) for n, (step, _) in meant}
+        meant = self._meant.items()
+        answers = {n: self._answered_by(step.name, shown, renamed) for n, (step, _) in meant}
         unearned = dict(judged_steps.without_work(steps, findings))
         asked = {answers[name] for name in self.marking.expected}
         if names := [name for name in unearned if name in asked]:
@@ -313,11 +316,11 @@ class AnswerKey:
             unearned=unearned,
         )
 
-    def _as_read(self, submission: Submission) -> Report:
-        with located(submission.locate):
-            refuse_many_unknown(submission.answers, self.trace)
-        report, said, skipped = judged_as_read(submission, self.trace, self._judged)
-        return replace(report, said=said + report.said, skipped=report.skipped + skipped)
+    def _answered_by(self, name: str, shown: Container[str], renamed: Mapping[str, str]) -> str:
+        """Return the step whose numbers count for a wanted one: itself, or one that equals it."""
+        base = self._same.get(name, name)
+        group = [name, base, *(other for other, known in self._same.items() if known == base)]
+        return next((one for one in (*group, renamed.get(base, base)) if one in shown), base)
 
     def _judged(self, submission: Submission) -> Report:
         reference, names = self._reference, named_steps(submission.answers, self.trace)
@@ -347,15 +350,6 @@ class AnswerKey:
 def _in_float64(problem: Problem) -> Problem:
     short = {k: a for k, a in problem.matrices().items() if a.dtype in (np.float16, np.float32)}
     return problem.with_arrays({k: a.astype(float) for k, a in short.items()}) if short else problem
-
-
-def answered_by(
-    name: str, same: Mapping[str, str], shown: Container[str], renamed: Mapping[str, str] = EMPTY
-) -> str:
-    """Return the step whose numbers count for a wanted one: itself, or one that equals it."""
-    base = same.get(name, name)
-    group = [name, base, *(other for other, known in same.items() if known == base)]
-    return next((one for one in (*group, renamed.get(base, base)) if one in shown), base)
 
 
 def check(

@@ -56,33 +56,34 @@ class Judge:
             self._judge_again(before, instead)
 
     def _judge_again(self, before: Judge, instead: Mapping[str, Judged | None]) -> None:
-        """Judge the steps in which something was done wrong, and those that it may explain."""
+        """Take over what another judge said, and judge again what something else may explain.
+
+        Those are the steps in `instead`, in which it is known what was done, and the wrong numbers
+        of steps that are made from other numbers since.
+        """
         self.judged |= before.judged
         for mine, theirs in zip(self._replays, before._replays, strict=True):
             mine.start_from(theirs)
-        changed: set[str] = set()  # the steps of which later ones are not made as before
-        # Of the statuses on which others depend, those that a step up to here has, and had.
-        now, then = set[int](), set[int]()
+        changed: set[str] = set()  # the steps from which later ones go on with other numbers
+        # The statuses up to a step, by this judge and by the other, on which later ones depend: if
+        # a last digit is off, numbers may have been cut off; after a wrong one, others mean more.
+        seen, seen_before = set[int](), set[int]()
         for step in dropwhile(lambda one: one.name not in instead, self.trace):
-            name, first, is_here = step.name, before.judged[step.name], step.name in instead
-            is_other = is_here or not self.reference.is_like(before.reference, name)
-            is_made_anew = (
-                is_other
-                or judged_steps.LAST_DIGIT in now ^ then
-                or any(source.name in changed for source in self.reference.sources(step))
-            )
-            # After a wrong number, others are taken to mean something else.
-            is_reworked = is_made_anew or (now != then and isinstance(first, Given))
-            if is_reworked:
-                for replay in self._replays:
-                    replay.forget(step)
-            if is_here:
+            name, first = step.name, before.judged[step.name]
+            is_known = name in instead
+            is_other = is_known or not self.reference.is_like(before.reference, name)
+            is_made_anew = is_other or judged_steps.LAST_DIGIT in seen ^ seen_before
+            is_made_anew |= any(source.name in changed for source in self.reference.sources(step))
+            means_other = is_made_anew or (seen != seen_before and isinstance(first, Given))
+            for replay in self._replays if means_other else ():
+                replay.forget(step)
+            if is_known:
                 self.judged[name] = instead[name] or self._judge(step)
             elif is_made_anew and isinstance(first, Compared) and self._may_follow(first, is_other):
                 self.judged[name] = first.followed(self._judge(step))
-            if is_reworked and not self._goes_on_like(before, step):
+            if means_other and not self._goes_on_like(before, step):
                 changed.add(name)
-            for statuses, one in ((now, self.judged[name]), (then, first)):
+            for statuses, one in ((seen, self.judged[name]), (seen_before, first)):
                 statuses.update(filter(one.has, (judged_steps.WRONG, judged_steps.LAST_DIGIT)))
 
     @cached_property
@@ -92,10 +93,12 @@ class Judge:
 
     def _goes_on_like(self, before: Judge, step: Step) -> bool:
         """Return True if later steps are made from the same numbers of a shown step as before."""
-        one, first = self.judged[step.name], before.judged[step.name]
-        is_same = one is first and self.operands.is_whole(step)
+        if self.judged[step.name] is not before.judged[step.name] or not self.operands.is_whole(
+            step
+        ):
+            return False
         pairs = zip(self._replays, before._replays, strict=True)
-        return is_same and all(is_equal(mine(step), theirs(step)) for mine, theirs in pairs)
+        return all(is_equal(mine(step), theirs(step)) for mine, theirs in pairs)
 
     def _may_follow(self, answer: Given, is_other: bool) -> bool:
         """Return False if no wrong number follows from what came before, however rounded.
@@ -103,15 +106,14 @@ class Judge:
         A step that another operation makes may be right in itself.
         """
         wrong = answer.codes == judged_steps.WRONG
-        if not wrong.any() or is_other or self.trace.problem.marking.tolerance:
-            return bool(wrong.any())
-        return bool((early_rounding.in_reach(self.operands, answer) & wrong).any())
+        if wrong.any() and not is_other and not self.trace.problem.marking.tolerance:
+            wrong &= early_rounding.in_reach(self.operands, answer)
+        return bool(wrong.any())
 
     def wrong_after(self, name: str) -> int:
         """Return the number of wrong cells in the steps after a step."""
-        names = list(self.judged)
-        later = names[names.index(name) + 1 :]
-        return sum(self.judged[other].counts["wrong"] for other in later)
+        later = [*self.judged.values()][[*self.judged].index(name) + 1 :]
+        return sum(one.counts["wrong"] for one in later)
 
     @cached_property
     def operands(self) -> Operands:

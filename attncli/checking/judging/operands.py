@@ -232,20 +232,19 @@ class Operands:
         before = takewhile(lambda one: one.step.name != step.name, self.judged.values())
         return not any(self.shown(one.step) for one in before)
 
-    def ancestors(
-        self, step: Step, is_left_out: Callable[[Step], bool] = lambda source: False
-    ) -> list[Step]:
+    def ancestors(self, step: Step) -> list[Step]:
         """Return every step that a step is made of, shown or not, in the order of computation."""
         sources = self.reference.sources
         wanted, before = {source.name for source in sources(step)}, []
         for other in reversed(list(takewhile(lambda other: other is not step, self.trace))):
-            if other.name in wanted and not is_left_out(other):
+            if other.name in wanted:
                 before.append(other)
                 wanted.update(source.name for source in sources(other))
         return before[::-1]
 
     def hidden_before(self, step: Step) -> list[Step]:
-        return self.once(("hidden", step), partial(self.ancestors, step, self.is_whole))
+        """Return the steps between a step and the shown ones that it is made of."""
+        return self.written.unknown_before(step)
 
     def _answer(self, step: Step) -> Given:
         answer = self.shown(step)

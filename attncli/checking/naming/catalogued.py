@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, takewhile
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.naming.hypotheses import Hypothesis, WrongStep
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.softmax import Sum
-from attncli.core.calculation.mistake import Blanks, Mistake, Words, in_words
+from attncli.core.calculation.mistake import Blanks, Mistake, Ways, Words, in_words
 from attncli.core.calculation.mutations import MUTATIONS
 from attncli.core.calculation.trace import Trace
 from attncli.core.records import Record, replace
@@ -88,26 +87,27 @@ class MistakeInStep(Record, eq=False):
 
 def mistakes_in(
     trace: Trace, place: Step, rows: Mapping[str, Mistake] = MISTAKES
-) -> dict[str, list[MistakeInStep]]:
+) -> list[MistakeInStep]:
     """Return the mistakes in a step, and those in all steps like it, with the last of these."""
-    mistakes: dict[str, list[MistakeInStep]] = {}
     layer = trace.around(place)
     alike = [one for one in layer if one.suffix and one.stem == place.stem]
     alike = alike if alike[1:] and alike[-1] is place else []
+    mistakes = []
     for mistake in rows.values():
-        in_each = [_by_sentences(mistake, one, layer) for one in alike]
-        told = {frozenset(change) for ways in in_each for change, _ in ways.values()}
-        ways = [key for key in (in_each[-1] if in_each else ()) if all(key in w for w in in_each)]
-        in_all = (
-            (dict(chain(*(each[key][0].items() for each in in_each))), in_each[-1][key][1])
-            for key in ways
-        )
-        # Unless a rule changes all these steps itself, with words of its own.
-        others = (one for one in in_all if frozenset(one[0]) not in told)
-        for change, words in (*mistake.changes(place, layer), *others):
-            one = MistakeInStep(mistake, place, change, words)
-            mistakes.setdefault(mistake.id, []).append(one)
+        for change, words in chain(mistake.changes(place, layer), _in_all(mistake, alike, layer)):
+            mistakes.append(MistakeInStep(mistake, place, change, words))
     return mistakes
+
+
+def _in_all(mistake: Mistake, alike: Sequence[Step], layer: Trace) -> Ways:
+    """Yield a mistake made in all of some steps, unless its rule changes them all itself."""
+    in_each = [_by_sentences(mistake, one, layer) for one in alike]
+    known = {frozenset(change) for ways in in_each for change, _ in ways.values()}
+    for way, (_, words) in in_each[-1].items() if in_each else ():
+        if all(way in ways for ways in in_each):
+            change = dict(chain.from_iterable(ways[way][0].items() for ways in in_each))
+            if frozenset(change) not in known:
+                yield change, words
 
 
 def _by_sentences(
@@ -134,18 +134,17 @@ def _relative(time: str, number: re.Match[str]) -> str:
 def in_order(
     step: Step,
     before: Sequence[Step],
-    find: Callable[[Step], Mapping[str, list[MistakeInStep]]],
+    find: Callable[[Step], Iterable[MistakeInStep]],
     rows: Iterable[str] = MISTAKES,
 ) -> Iterator[MistakeInStep]:
     """Yield the mistakes of a step, then those of hidden steps before it, each as in the catalogue.
 
     The nearest step comes first; `find` returns the mistakes that may be made in a step.
     """
+    order = {id_: place for place, id_ in enumerate(rows)}
     for places in ([step], before[::-1]):
-        by_place = [find(place) for place in places]
-        for id_ in rows:
-            for mistakes in by_place:
-                yield from mistakes.get(id_, ())
+        every = [mistake for place in places for mistake in find(place)]
+        yield from sorted(every, key=lambda one: order[one.mistake.id])
 
 
 def mistakes_before(
@@ -158,17 +157,16 @@ def mistakes_before(
     that step, such as `not_scaled`.
     """
 
-    def find(place: Step) -> dict[str, list[MistakeInStep]]:
+    def find(place: Step) -> list[MistakeInStep]:
         key = "mistakes", place, rows is MUTATIONS
         return judge.reference.kept(key, partial(mistakes_in, judge.trace, place, rows))
 
     # A student hits on one word among a few by chance, too.
-    hidden = [] if is_alone or step.marks_label else judge.operands.written.unknown_before(step)
+    hidden = [] if is_alone or step.marks_label else judge.operands.hidden_before(step)
     hidden = hidden[-MAX_HIDDEN_STEPS:] if rows is MUTATIONS else hidden
     passed_over = {(one.name, source.name) for one in hidden for source in sources(one)}
-    for one in in_order(
-        step, [one for one in hidden if one.name not in judge.mistaken], find, rows
-    ):
+    open_ = [one for one in hidden if one.name not in judge.mistaken]
+    for one in in_order(step, open_, find, rows):
         words = one.words if one.mistake.id == "earlier_step_used" else {}
         if (words.get("right"), words.get("used")) not in passed_over:
             yield one
@@ -271,7 +269,7 @@ def _is_contradicted(judge: Judge, step: Step, mistake: MistakeInStep) -> bool:
         return known is not None and bool((known.codes == CORRECT).all())
 
     def is_changed(other: Step) -> bool:
-        hidden = {one.name for one in judge.operands.written.unknown_before(other)}
+        hidden = {one.name for one in judge.operands.hidden_before(other)}
         return not hidden.isdisjoint(change) and not _is_seen_in(judge, other, change)
 
     change = mistake.change
@@ -350,19 +348,16 @@ def _is_seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
 
 
 def _is_seen_in(judge: Judge, step: Step, change: Change) -> bool:
-    """Return True if a mistake gives the numbers that were written of a step, or may give them."""
+    """Return True if a mistake gives the numbers of a shown step, or may give them."""
     written = judge.matrices[step.name]
-    replays = judge.operands.written, judge.operands.ranges
-    results = (broadcast_to_step(replay.changed(step, change), step) for replay in replays)
-    return isinstance(written, Written) and any(_gives(written, one) for one in results)
-
-
-def _gives(written: Written, result: Any) -> bool:
-    """Return True if numbers, or intervals that hold them, are those that were written."""
-    if result is None:
-        return False
-    near = agrees(written.values, written.unit, result, CUT_OFF)
-    return bool((near | written.missing).all())
+    assert isinstance(written, Written)  # as the step is shown
+    for replay in (judge.operands.written, judge.operands.ranges):
+        result = broadcast_to_step(replay.changed(step, change), step)
+        if result is not None:
+            near = agrees(written.values, written.unit, result, CUT_OFF)
+            if (near | written.missing).all():
+                return True
+    return False
 
 
 def _whole_lines(wrong: WrongStep, fits: Array) -> str:
