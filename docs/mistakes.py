@@ -85,7 +85,8 @@ def examples(table: Mapping[str, Mistake]) -> dict[str, MistakeInStep]:
     for trace in traces():
         for step in trace:
             missing = {id_: one for id_, one in open_.items() if id_ not in found}
-            found |= {id_: made[0] for id_, made in mistakes_in(trace, step, missing).items()}
+            made = mistakes_in(trace, step, missing)
+            found |= {one.mistake.id: one for one in made[::-1]}
     return found
 
 

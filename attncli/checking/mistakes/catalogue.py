@@ -13,13 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from attncli.checking.mistakes import (
-    of_masks,
-    of_normalizers,
-    of_score_inputs,
-    of_scores,
-    of_weights,
-)
+from attncli.checking.mistakes import of_choices, of_places, of_scores, of_weights
 from attncli.core.attention.masks import Mask, Masked, kept
 from attncli.core.calculation.mistake import (
     Mistake,
@@ -40,9 +34,9 @@ from attncli.core.tape.operations import MatMul, Scale, Transposed
 from attncli.core.tape.step import Expression, Step
 
 FILES = (
-    *map(vars, (of_scores, of_score_inputs, of_masks)),
+    *map(vars, (of_scores, of_places)),
     *(one.mistakes() for one in declared().values()),
-    *map(vars, (of_weights, of_normalizers)),
+    *map(vars, (of_weights, of_choices)),
 )
 """The names in the modules of mistakes, simple ones first: this order prefers explanations."""
 
@@ -113,7 +107,7 @@ def _causal(other: Callable[[Mask, Mask], Mask]) -> Search:
             n, m = step.array.shape[-2:]
             keep = kept(other(written, mask), n, m)
             keep = np.ones((1, 1, n, m)) if keep is None else keep.astype(float)
-            yield {step.name: of_masks.with_mask(node, keep)}, {}
+            yield {step.name: of_places.with_mask(node, keep)}, {}
 
     return masked
 
@@ -189,7 +183,7 @@ CONVENTIONS: dict[str, Convention] = {
     "mask_inverted": Convention(
         "The mask was read the other way: where it lets a key through, the key was blocked.",
         "Write mask: {block: …}, or exchange 0 and 1.",
-        (of_masks.mask_inverted.changes,),
+        (of_places.mask_inverted.changes,),
     ),
     "causal_strict": Convention(
         "The causal mask blocks a token's own key, too.",

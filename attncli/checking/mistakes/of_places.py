@@ -1,0 +1,447 @@
+"""Mistakes in what depends on the places of tokens: their positions, and the mask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from attncli.core.arithmetic.elements import Array
+from attncli.core.attention.angles import PAIRS, Waves
+from attncli.core.attention.masks import MASKS, Mask, Masked, first_place, kept
+from attncli.core.attention.position_operations import (
+    Angles,
+    AtDistances,
+    BiasAdded,
+    Embedded,
+    Frequencies,
+    OfAngles,
+    Rotated,
+    Sinusoids,
+)
+from attncli.core.attention.softmax import Exp, Sum
+from attncli.core.calculation.mistake import (
+    Changes,
+    Nodes,
+    made_by,
+    made_of,
+    mistake,
+    negative,
+    wrong,
+)
+from attncli.core.calculation.mutations import passed_over
+from attncli.core.calculation.trace import Trace
+from attncli.core.errors import collected
+from attncli.core.formulas.text import text
+from attncli.core.formulas.tree import Formula, Infix, Name, Number, minus, nodes, substituted
+from attncli.core.records import EMPTY, replace
+from attncli.core.tape.evaluation import Change, array_of, transform
+from attncli.core.tape.operations import Add, MatMul, Scale, Transposed
+from attncli.core.tape.step import Expression, Step
+
+# ---- positions
+
+BASES = (10.0, 100.0, 1e3, 1e4, 1e5, 5e5, 1e6)
+"""Bases that textbooks and models use."""
+
+PLACED = Sinusoids | Angles  # the operations that number tokens
+
+
+def _changed(
+    step: Step, trace: Trace, kinds: Any, rule: Callable[[Any], Any], words: Any = EMPTY
+) -> Changes:
+    if isinstance(step.operation, kinds):
+        like = type(step.operation)
+        every = {s.name: rule(s.operation) for s in trace if type(s.operation) is like}
+        yield every[step.name], words
+        yield every, words
+
+
+def _with_waves(
+    step: Step, trace: Trace, kinds: Any, field: str, others: Callable[[Any], Iterable[Any]]
+) -> Changes:
+    """Yield other values of a field of the waves; `others` gives them for the right one."""
+    right = getattr(step.operation.waves, field) if isinstance(step.operation, kinds) else None
+    for value in () if right in (None, ()) else others(right):
+        if value != right:
+
+            def other(node: Any, value: Any = value) -> Any:
+                return replace(node, waves=replace(node.waves, **{field: value}))
+
+            used, wanted = (
+                f"{x:.12g}" if isinstance(x, int | float) else str(x) for x in (value, right)
+            )
+            yield from _changed(step, trace, kinds, other, {"used": used, "right": wanted})
+
+
+@mistake("The positions were left out.")
+def positions_left_out(step: Step, trace: Trace) -> Changes:
+    yield from _changed(step, trace, Embedded | BiasAdded, lambda m: m.operands[0])
+    node = step.operation
+    if isinstance(node, Rotated):
+        yield _not_turned(trace, "QK")
+    if isinstance(node, Add) and (step.plain == "embedded" or isinstance(node.right, AtDistances)):
+        yield node.left
+
+
+def _not_turned(trace: Trace, letters: str) -> Change:
+    every = ((s, made_by(Rotated, s)) for s in trace if s.plain[0] in letters)
+    return {s.name: rotated.operand for s, rotated in every if rotated}
+
+
+@mistake("Only the {turned} were turned, not the {left}.", "Turn queries and keys: {formula}.")
+def one_side_turned(step: Step, trace: Trace) -> Changes:
+    if made_by(Rotated, step):
+        turned, left = ("keys", "queries") if step.plain[0] == "Q" else ("queries", "keys")
+        yield _not_turned(trace, step.plain[0]), {"turned": turned, "left": left}
+
+
+class InDegrees(Waves):
+    """Waves whose angles are taken as degrees, though they are radians."""
+
+    def of(self, function: str, angles: Array) -> Array:
+        return super().of(function, np.radians(angles))
+
+
+@mistake("The angles were taken as degrees.", "The angles are radians: cos 1 is 0.5403.")
+def degrees_for_radians(step: Step, trace: Trace) -> Changes:
+    def in_degrees(node: Any) -> Any:
+        return replace(node, waves=InDegrees(**vars(node.waves)))
+
+    return _changed(step, trace, Sinusoids | OfAngles, in_degrees)
+
+
+@mistake("What is added for the distance has the wrong sign.")
+def sign_of_position_bias(node: BiasAdded | AtDistances) -> Nodes:
+    yield negative(node) if isinstance(node, AtDistances) else _added(node, np.negative)
+
+
+@mistake("The distance was not multiplied by the slope.")
+def slope_forgotten(node: BiasAdded) -> Nodes:
+    if np.all(slopes := node.rule.names.get("slope", 0.0)):
+        yield _added(node, lambda numbers: numbers / np.reshape(slopes, (-1, 1, 1)))
+
+
+@mistake("The slopes went to the wrong heads.", "Take them in order: the first is for head 1.")
+def slopes_exchanged(node: BiasAdded) -> Nodes:
+    if np.size(node.rule.names.get("slope", 0.0)) > 1:
+        yield _added(node, lambda numbers: numbers[::-1])
+
+
+def _added(node: BiasAdded, function: Callable[[Array], Array]) -> Expression:
+    numbers = function(node.numbers(*array_of(node).shape[1:]))
+    return wrong(lambda scores: scores + numbers, node.operand)
+
+
+@mistake("The table was read from its other end, at i − j.", "The first number is for j − i = −k.")
+def table_reversed(node: AtDistances) -> Nodes:
+    yield wrong(lambda table: node.apply(table[..., ::-1]), node.table)
+
+
+@mistake("Sine and cosine were exchanged.", "Look them up again: sin 0 = 0, and cos 0 = 1.")
+def sine_and_cosine_exchanged(step: Step, trace: Trace) -> Changes:
+    yield from _changed(step, trace, Sinusoids, lambda m: replace(m, functions=("cos", "sin")))
+    yield from _changed(step, trace, Rotated, lambda m: replace(m, cos=m.sin, sin=m.cos))
+
+
+@mistake("Positions were counted from {used}.", "Count them from {right}.")
+def positions_from_another_start(step: Step, trace: Trace) -> Changes:
+    return _with_waves(step, trace, PLACED, "start", lambda _: (1, 0))
+
+
+@mistake("The base of the angles was {used}.", "Take the base {right}.")
+def another_base(step: Step, trace: Trace) -> Changes:
+    return _with_waves(step, trace, PLACED | Frequencies, "base", lambda _: BASES)
+
+
+@mistake("The pairs were {used}.", "Pair {right}.")
+def other_pairs(step: Step, trace: Trace) -> Changes:
+    return _with_waves(step, trace, Sinusoids | Rotated, "pairs", lambda _: PAIRS)
+
+
+@mistake(
+    "The pairs were turned the wrong way.", "Calculate x cos θ − y sin θ, then x sin θ + y cos θ."
+)
+def angle_negative(step: Step, trace: Trace) -> Changes:
+    return _changed(step, trace, Rotated, lambda rotated: replace(rotated, back=not rotated.back))
+
+
+@mistake(
+    "The values were turned, too.", "Turn only queries and keys: values are mixed as they are."
+)
+def values_rotated(step: Step, trace: Trace) -> Changes:
+    turned = made_by(Rotated, trace["K_rotated"]) if "K_rotated" in trace else None
+    if turned and trace["V"].array.shape[-1] >= turned.waves.size:
+        other = replace(turned, operand=trace["V"])
+        mixture = transform(made_of(step), lambda part: other if part.plain == "V" else part)
+        if mixture is not step.operation:
+            yield mixture
+
+
+@mistake("The positions were added after the projection.", "Add them to X: {formula}.")
+def positions_after_projection(node: MatMul) -> Nodes:
+    if whole := made_by(Embedded, node.left):
+        product = replace(node, left=whole.left)
+        if array_of(product).shape[-1] == array_of(whole.right).shape[-1]:
+            yield Add(product, whole.right)
+
+
+@mistake("The frequencies were not scaled.")
+def scaling_left_out(step: Step, trace: Trace) -> Changes:
+    return _with_scaling(step, trace, lambda right: replace(right, factor=1.0))
+
+
+def _with_scaling(
+    step: Step, trace: Trace, other: Callable[[Any], Any], kind: Any = Frequencies
+) -> Changes:
+    return _with_waves(step, trace, kind, "scaling", lambda right: [other(right)])
+
+
+@mistake("The frequencies were multiplied by the factor.", "Divide them: longer texts turn slower.")
+def multiplied_by_scaling_factor(step: Step, trace: Trace) -> Changes:
+    return _with_scaling(step, trace, lambda right: replace(right, factor=1 / right.factor))
+
+
+@mistake("All pairs were scaled alike.", "The share γ of each pair stays as it is: {formula}.")
+def pairs_scaled_alike(step: Step, trace: Trace) -> Changes:
+    return _with_scaling(step, trace, lambda right: replace(right, kind="linear"))
+
+
+@mistake("The attention factor was left out.", "Multiply each cosine and sine by it.")
+def attention_factor_left_out(step: Step, trace: Trace) -> Changes:
+    return _with_scaling(step, trace, lambda right: replace(right, attention_factor=1.0), OfAngles)
+
+
+@mistake(
+    "The scores were multiplied by the attention factor once.",
+    "Multiply cosines and sines by it, those of queries and of keys: the scores have it twice.",
+)
+def attention_factor_of_scores(step: Step, trace: Trace) -> Changes:
+    turned = made_by(Rotated, trace["K_rotated"]) if "K_rotated" in trace else None
+    factor = float(turned.waves.amplitude) if turned else 1.0
+    if step.plain == "scores" and step.operation and factor != 1:
+        yield Scale(step.operation, over=factor)
+
+
+@mistake("The tokens were numbered one after the other.", "Take the position of each from `ids`.")
+def ids_left_out(step: Step, trace: Trace) -> Changes:
+    def counted(ids: Any) -> Iterable[Any]:
+        for start in (0, 1):
+            yield tuple(tuple(range(start, start + len(row))) for row in ids)
+
+    return _with_waves(step, trace, PLACED, "ids", counted)
+
+
+@mistake("The positions were read from the other end.", "The first of `ids` is of the first token.")
+def ids_reversed(step: Step, trace: Trace) -> Changes:
+    return _with_waves(step, trace, PLACED, "ids", lambda ids: [tuple(row[::-1] for row in ids)])
+
+
+@mistake("1 was added to or taken from each of `ids`.", "They are the positions as they are.")
+def ids_shifted(step: Step, trace: Trace) -> Changes:
+    def shifted(ids: Any) -> Iterable[Any]:
+        for by in (1, -1):
+            yield tuple(tuple(place + by for place in row) for row in ids)
+
+    return _with_waves(step, trace, PLACED, "ids", shifted)
+
+
+@mistake("Pairs took their positions from another row of `ids`.", "Take the rows by `sections`.")
+def sections_exchanged(step: Step, trace: Trace) -> Changes:
+    return _with_waves(step, trace, PLACED, "ids", permutations)
+
+
+# ---- the mask
+
+PAST_BLOCKED = "the past was blocked, the future kept"
+"""Words on a causal mask that was transposed."""
+
+mask_missing = passed_over(
+    Masked, "The mask was not applied.", advice="Put −∞ where the mask is 0, before the softmax."
+)
+
+
+@mistake(
+    "The mask was inverted: {how}.",
+    "A mask of 1 lets a key through, 0 blocks it: put −∞ where it is 0.",
+)
+def mask_inverted(step: Step, trace: Trace) -> Changes:
+    if masked := made_by(Masked, step):
+        how = "it blocks what a query may see, and keeps the rest"
+        other = replace(masked, mask=wrong(lambda mask: 1 - mask, masked.mask))
+        yield other, {"how": PAST_BLOCKED if _is_causal(masked) else how}
+
+
+@mistake(
+    "Blocked scores were set to 0, but e^0 = 1 still counts.", "Put −∞ in blocked cells: e^−∞ = 0."
+)
+def mask_as_zero(node: Masked) -> Nodes:
+    yield wrong(np.multiply, node.operand, node.mask)
+
+
+@mistake("The mask, 0 and 1, was added to the scores.", "Put −∞ where the mask is 0.")
+def mask_added(node: Masked) -> Nodes:
+    yield wrong(np.add, node.operand, node.mask)
+
+
+@mistake("Blocked scores were set to −1.", "Put −∞ in blocked cells: e^−∞ = 0, and e^−1 is not.")
+def mask_as_minus_one(node: Masked) -> Nodes:
+    yield wrong(lambda s, keep: np.where(keep != 0, s, -1.0), node.operand, node.mask)
+
+
+@mistake("The mask is transposed: {how}.", "Look up for each query which keys it may see.")
+def mask_transposed(step: Step, trace: Trace) -> Changes:
+    """Exchange queries and keys; for a causal mask, which need not be square, block the past."""
+    if (masked := made_by(Masked, step)) and isinstance(masked.mask, Step):
+        (n, m), mask = step.array.shape[-2:], trace.problem.rules.mask
+        if "causal" in mask and masked.mask.array.shape == (1, 1, n, m):
+            later = np.arange(m) >= np.arange(n)[:, None] + first_place(mask, n, m)
+            yield with_mask(masked, later.astype(float)), {"how": PAST_BLOCKED}
+        how = "queries and keys have changed places in it"
+        other = replace(masked, mask=Transposed(masked.mask))
+        yield other, {"how": PAST_BLOCKED if _is_causal(masked) else how}
+
+
+def with_mask(masked: Masked, keep: Array) -> Masked:
+    return replace(masked, mask=wrong(lambda _: keep, masked.mask))
+
+
+def _is_causal(masked: Masked) -> bool:
+    keep = masked.mask.array if isinstance(masked.mask, Step) else np.zeros((1, 1))
+    return np.array_equal(keep, np.tril(np.ones(keep.shape)))
+
+
+@mistake("Part of the mask was left out: {part}.", "Block what any part of the mask blocks.")
+def mask_part_forgotten(step: Step, trace: Trace) -> Changes:
+    mask = trace.problem.rules.mask
+    masks: dict[str, Mask] = {
+        name: {k: v for k, v in mask.items() if k != name} for name in MASKS if name in mask
+    }
+    if joined := _joined(mask):
+        for part in joined.parts:
+            rest = tuple(other for other in joined.parts if other is not part)
+            formula = replace(joined, parts=rest) if len(rest) > 1 else rest[0]
+            masks[text(part)] = _with_condition(mask, formula)
+    for name, other in masks.items():
+        if any(keep is not None for keep in _kept(other, step)):
+            yield from ((masked, {"part": name}) for masked in _masked_by(other, step))
+
+
+@mistake(
+    "The conditions of the mask were joined by {other}, not by {word}.",
+    "With and, all of them must be true, with or at least one of them.",
+)
+def mask_and_or(step: Step, trace: Trace) -> Changes:
+    if joined := _joined(mask := trace.problem.rules.mask):
+        other = "or" if joined.word == "and" else "and"
+        for masked in _masked_by(_with_condition(mask, replace(joined, word=other)), step):
+            yield masked, {"other": other, "word": joined.word}
+
+
+@mistake(
+    "The places of queries and keys in the mask were counted from 0.",
+    "The first query is i = 1, and the first key is j = 1.",
+)
+def mask_counted_from_0(step: Step, trace: Trace) -> Changes:
+    def less_1(node: Formula) -> Formula | None:
+        return minus(node, Number("1")) if node in (Name("i"), Name("j"), Name("p")) else None
+
+    if "when" in (mask := trace.problem.rules.mask):
+        other = _with_condition(mask, substituted(mask["when"].formula, less_1))
+        yield from _masked_by(other, step)
+
+
+def _joined(mask: Mask) -> Infix | None:
+    formula = mask["when"].formula if "when" in mask else None
+    return formula if isinstance(formula, Infix) and formula.word in ("and", "or") else None
+
+
+def _with_condition(mask: Mask, formula: Formula) -> Mask:
+    from attncli.core.attention.expressions import Condition  # few problems have one
+
+    return {**mask, "when": Condition.of(formula, mask["when"].lists)}
+
+
+def _kept(mask: Mask, step: Step) -> list[Array | None]:
+    """Return what a mask keeps, None for everything; [] if there is no such mask."""
+    with collected([]):
+        return [kept(mask, *step.array.shape[-2:])]
+    return []
+
+
+def _masked_by(mask: Mask, step: Step) -> Iterator[Masked]:
+    masked = made_by(Masked, step)
+    for keep in _kept(mask, step):
+        if masked:
+            yield with_mask(masked, np.ones(step.array.shape[-2:]) if keep is None else keep)
+
+
+@mistake("The mask is off by one key: it blocks one too many or too few.", "{rule}")
+def mask_off_by_one(step: Step, trace: Trace) -> Changes:
+    """Move a bound by one key: of a causal mask, a window, or the keys that are no padding."""
+    masked = made_by(Masked, step)
+    if masked is None or not isinstance(masked.mask, Step):
+        return
+    right, mask = masked.mask.array, trace.problem.rules.mask
+    masks = [mask]
+    if right.shape[:2] == (1, 1) and _is_causal(masked):
+        masks.append({"causal": True})  # however it was written
+    rule = "Count again which keys a query may see."
+    if masks[-1].get("causal"):
+        rule = "A causal mask keeps the diagonal: a token sees itself and what is before it."
+    for other in (other for one in masks for other in _moved(one)):
+        yield from ((one, {"rule": rule}) for one in _masked_by(other, step))
+    if "window" in mask:  # each query without its own place
+        yield with_mask(masked, right * (1 - np.eye(*step.array.shape[-2:]))), {"rule": rule}
+
+
+def _moved(mask: Mask) -> Iterator[Mask]:
+    if "when" in mask:
+        for formula in _moved_conditions(mask["when"].formula):
+            yield _with_condition(mask, formula)
+    for by in (1, -1):
+        if mask.get("causal"):
+            yield {**mask, "offset": mask.get("offset", 0) + by}
+        if "lengths" in mask:
+            yield {**mask, "lengths": mask["lengths"] + by}
+        if "window" in mask:
+            left, right = mask["window"]
+            if left > 0 or (left == 0 and by > 0):
+                yield {**mask, "window": (left + by, right)}
+            if right > 0 or (right == 0 and by > 0):
+                yield {**mask, "window": (left, right + by)}
+
+
+OR_EQUAL = {"<": "≤", "≤": "<", ">": "≥", "≥": ">"}
+
+
+def _moved_conditions(formula: Formula) -> Iterator[Formula]:
+    """Yield conditions with a comparison with or without equality, or with a number 1 off."""
+    for node in dict.fromkeys(nodes(formula)):
+        others: list[Formula] = []
+        if isinstance(node, Infix) and node.word in OR_EQUAL:
+            others = [replace(node, word=OR_EQUAL[node.word])]
+        elif isinstance(node, Number) and node.text.isdecimal():
+            others = [Number(str(int(node.text) + by)) for by in (1, -1)]
+        for other in others:
+            yield substituted(formula, {node: other}.get)
+
+
+@mistake(
+    "The mask was applied after the softmax, so the weights no longer sum to 1.",
+    "Put −∞ into the scores before the softmax.",
+)
+def mask_after_softmax(step: Step, trace: Trace) -> Changes:
+    masked = next((other for other in trace if made_by(Masked, other)), None)
+    if step.is_weights and masked and (node := made_by(Masked, masked)):
+        weights = wrong(np.multiply, made_of(step), node.mask)
+        yield {masked.name: node.operand, step.name: weights}
+
+
+@mistake("The sum counts blocked keys, too.", "Add up only what the mask lets through: e^−∞ = 0.")
+def blocked_counted(node: Sum) -> Nodes:
+    power = made_by(Exp, node.operand)
+    if power and (masked := made_by(Masked, power.operand)):
+        yield replace(node, operand=replace(power, operand=masked.operand))
