@@ -198,9 +198,9 @@ class ProblemSource:
             if key != word:
                 self.places[key] = self.places.get(word, below(self.document.locate, word))
         if "layers" in named:
-            named, only = with_only_layer(named)
+            named, paths = with_only_layer(named)
             at = self.document.locate
-            self.places |= {key: below(at, *only.start, key) for key in only.names}
+            self.places |= {key: below(at, *path) for key, path in paths.items()}
         self.values = named
         for key, labels in self.document.labels.items():
             self._take_labels(key_of(key), labels)

@@ -7,7 +7,8 @@ problem has its keys at the top; of several, what stands at the top is shared by
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,7 +23,7 @@ from attncli.core.problem import shapes
 from attncli.core.problem.key_values import is_flat, with_keys
 from attncli.core.problem.keys import KEYS, TEXT_KEYS, layer_forms
 from attncli.core.problem.values import TRUTH_WORD
-from attncli.core.records import Record, replace
+from attncli.core.records import replace
 
 Problem: TypeAlias = Any
 """A `Problem`, whose module imports this one."""
@@ -145,36 +146,23 @@ def mask_warnings(problem: Problem, written: Any) -> Iterator[str]:
         yield f"{said}; write mask: {{keep: …}} or mask: {{block: …}} to say which"
 
 
-class KeysOfLayer(Record):
-    """The keys of a layer, and their place in the file."""
+def with_only_layer(named: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, KeyPath]]:
+    """Return the keys of a problem with those of its only layer, if it has one, at the top.
 
-    start: KeyPath = ()
-    names: frozenset[str] = frozenset()
-
-    def path(self, path: KeyPath) -> KeyPath:
-        return (*self.start, *path) if path and path[0] in self.names else path
-
-    def of_layer(self, fault: Fault) -> Fault:
-        """Return a fault of the layer as one of the whole problem."""
-        message = f"layer {int(self.start[-1]) + 1}: {fault.message}"
-        path, related = self.path(fault.path), self.path(fault.related)
-        return replace(fault, message=message, path=path, related=related)
-
-
-def with_only_layer(named: Mapping[str, Any]) -> tuple[dict[str, Any], KeysOfLayer]:
-    """Return the keys of a problem with those of its only layer, if it has one, at the top."""
+    The second result has the paths of these keys of the layer.
+    """
     layers = named.get("layers")
     if not isinstance(layers, list | tuple | Mapping) or len(layers) != 1:
-        return dict(named), KeysOfLayer()
+        return dict(named), {}
     (place,) = layers if isinstance(layers, Mapping) else (0,)
     is_layer = isinstance(layers[place], Mapping)
     of_layer: dict[str, Any] = with_keys(layers[place]) if is_layer else {"": layers[place]}
     if not layer_forms().keys() >= of_layer.keys():  # `layers_of` says which key is unknown
-        return dict(named), KeysOfLayer()
+        return dict(named), {}
     others = {key: raw for key, raw in named.items() if key != "layers"}
     if "positions" in of_layer and "positions" in others:
         of_layer["positions"] = [*_added(others["positions"]), *_listed(of_layer["positions"])]
-    return {**others, **of_layer}, KeysOfLayer(("layers", place), frozenset(of_layer))
+    return {**others, **of_layer}, {key: ("layers", place, key) for key in of_layer}
 
 
 def _listed(raw: Any) -> list[Any]:
@@ -207,10 +195,8 @@ def layers_of(problem: Problem, raw: Mapping[str, Any], copy: bool) -> tuple[Pro
     shared |= {key: value for key, value in raw.items() if key in layer_forms()}
     layers = []
     for place, written in enumerate(problem.layers):
-        path = ("layers", place)
-        of_layer = known_parts(with_keys(written), path, layer_forms())
-        keys = KeysOfLayer(path, frozenset(of_layer))
-        with changed(keys.of_layer):
+        of_layer = known_parts(with_keys(written), ("layers", place), layer_forms())
+        with changed(partial(_of_whole, place, of_layer.keys())):
             positions = of_layer.get("positions")
             for name in KEYS["positions"].form.read(positions, ("positions",)) if positions else ():
                 if _is_input(name):
@@ -218,10 +204,18 @@ def layers_of(problem: Problem, raw: Mapping[str, Any], copy: bool) -> tuple[Pro
                     raise fail(message, "positions", hint="write it at the top, beside layers")
             layer = problem.of_values(shared | of_layer, copy=copy)
         given = tuple(key for key in layer.given if key != "X")
-        attributes = {"layer_keys": keys.names, "X": None, "x_floats": problem.floats}
-        layer.__dict__.update(attributes, given=given)
+        layer.__dict__.update(layer_keys=frozenset(of_layer), given=given)
+        layer.__dict__.update(X=None, x_floats=problem.floats)
         layers.append(layer)
     return tuple(layers)
+
+
+def _of_whole(place: int, keys: Collection[str], fault: Fault) -> Fault:
+    """Return a fault of a layer with some keys as one of the whole problem."""
+    paths = fault.path, fault.related
+    path, related = (("layers", place, *x) if x and x[0] in keys else x for x in paths)
+    message = f"layer {place + 1}: {fault.message}"
+    return replace(fault, message=message, path=path, related=related)
 
 
 def with_arrays(problem: Problem, arrays: Mapping[str, Array]) -> tuple[Problem, ...]:
