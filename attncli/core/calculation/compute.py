@@ -183,7 +183,6 @@ def memory_of(problem: Problem, tape: Tape) -> int:
     settle = None if tape.settle is None else (lambda name, array: array)
     outlined = OutlinedTape({}, tape.columns, settle, tape.wanted)
     outlined.take_rows, outlined.kept = tape.take_rows, tape.kept
-    outlined.uniform = lambda low, high, shape: outline(shape, float)
     before = Outline.peak = Outline.in_use
     with suppress(InputError):  # which the calculation will raise, too
         _recorded(outlined, problem, None)
@@ -195,13 +194,13 @@ def memory_of(problem: Problem, tape: Tape) -> int:
 
 def outlined(problem: Problem) -> Trace:
     """Return the trace of a problem without numbers: each array is an outline, with its shape."""
-    tape = OutlinedTape({}, problem.columns)
-    tape.uniform = lambda low, high, shape: outline(shape, float)
-    return _recorded(tape, problem, None)
+    return _recorded(OutlinedTape({}, problem.columns), problem, None)
 
 
 class OutlinedTape(Tape):
     """A tape whose inputs, and so all of its steps, are outlines."""
+
+    uniform = staticmethod(lambda low, high, shape: outline(shape, float))
 
     def put(self, name: str, array: Array, *about: Any, **named: Any) -> Step:
         is_of_problem = not array.flags.owndata

@@ -205,10 +205,6 @@ class Wrong(Operation):
     parts: tuple[Expression, ...]
     ranges: Callable[..., Any] | None = None  # the function of intervals, where it is another
 
-    @property
-    def operands(self) -> tuple[Expression, ...]:
-        return self.parts
-
     def apply(self, *arrays: Any) -> Any:
         return self.function(*arrays)
 

@@ -273,7 +273,7 @@ class Explainer:
         shown = tree.Number("…" if self.to_refill else unrounded) if unrounded else None
         parts = {"formula": names, "numbers": numbers, "unrounded": shown}
         if any(map(_unfolds, told)):
-            whole = self._unfold(term)
+            whole = terms.replaced(term, self.unfolded)
             if self.to_refill or patterns.prints(whole.value, wanted):
                 parts["unfolded"], worked["unfolded"] = patterns.numbers(
                     whole, patterns.form(whole), wanted
@@ -283,12 +283,9 @@ class Explainer:
         reasons = (*self._letters(told, worked), *map(self._reason, chosen))
         return Explanation(nodes, sources, reasons, False, value, worked, chosen)
 
-    def _unfold(self, term: Term) -> Term:
-        return terms.replaced(term, self.unfolded)
-
     def _unfolded(self, part: Term) -> Term:
         if isinstance(part, Leaf) and _unfolds(part):
-            return self._unfold(self.worked.term(part.step, part.at))
+            return terms.replaced(self.worked.term(part.step, part.at), self.unfolded)
         return part
 
     def _sources(self, step: Step, term: Term, told: Sequence[Term]) -> tuple[CellPlace, ...]:

@@ -272,18 +272,15 @@ class StepTerms:
         is_first = not self.is_trace and step not in self.begun
         self.begun.add(step)
         if step.array.ndim == 4 and (is_first or step.array.size > LARGE):
-            return self._alone(step.operation, at)
+            batch, head, row, column = at  # worked alone
+            region = (slice(row, row + 1), slice(column, column + 1))
+            worked = evaluate_region(step.operation, region, self.leaves, Constant)
+            batches, heads = worked.shape[:2]
+            return term_of(worked[min(batch, batches - 1), min(head, heads - 1), 0, 0])
         if step not in self.done:
             terms = evaluate(step.operation, self.leaves, Constant)
             self.done[step] = np.broadcast_to(terms, step.array.shape)
         return term_of(self.done[step][at])
-
-    def _alone(self, operation: Expression, at: Index) -> Term:
-        batch, head, row, column = at
-        region = (slice(row, row + 1), slice(column, column + 1))
-        worked = evaluate_region(operation, region, self.leaves, Constant)
-        batches, heads = worked.shape[:2]
-        return term_of(worked[min(batch, batches - 1), min(head, heads - 1), 0, 0])
 
     def leaves(self, step: Step, region: Region = (ALL, ALL)) -> Array:
         """Return the array of a step, or a region of it, with a leaf for each number."""

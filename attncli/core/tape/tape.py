@@ -65,6 +65,8 @@ class Tape:
         called: what a course calls the steps, by their names.
     """
 
+    uniform: Callable[..., Array] | None = None
+
     def __init__(
         self,
         labels: Mapping[str, tuple[str, ...]] | None = None,
@@ -89,7 +91,6 @@ class Tape:
         self.kept: Set[str] | None = None
         self.called: Mapping[str, str] = EMPTY
         self.take_rows: TakeRows | None = None
-        self.uniform: Callable[..., Array] | None = None
 
     def put(
         self,
