@@ -179,14 +179,6 @@ def _truths(surely: Array, possibly: Array) -> Interval | Array:
     return surely if np.array_equal(surely, possibly) else Interval(surely, possibly)
 
 
-def _less(a: Interval, b: Interval) -> Interval | Array:
-    return _truths(a.high < b.low, a.low < b.high)
-
-
-def _less_equal(a: Interval, b: Interval) -> Interval | Array:
-    return _truths(a.high <= b.low, a.low <= b.high)
-
-
 def _equal(a: Interval, b: Interval) -> Interval | Array:
     may_be = (a.low <= b.high) & (b.low <= a.high)
     return _truths(may_be & (a.low == a.high) & (b.low == b.high), may_be)
@@ -220,10 +212,10 @@ UFUNCS: dict[np.ufunc, Callable[..., Interval | Array]] = {
     np.square: _squared,
     np.cos: _wave(np.cos),
     np.sin: _wave(np.sin),
-    np.less: _less,
-    np.greater: lambda a, b: _less(b, a),
-    np.less_equal: _less_equal,
-    np.greater_equal: lambda a, b: _less_equal(b, a),
+    np.less: lambda a, b: _truths(a.high < b.low, a.low < b.high),
+    np.greater: lambda a, b: _truths(a.low > b.high, a.high > b.low),
+    np.less_equal: lambda a, b: _truths(a.high <= b.low, a.low <= b.high),
+    np.greater_equal: lambda a, b: _truths(a.low >= b.high, a.high >= b.low),
     np.equal: _equal,
     np.not_equal: lambda a, b: ~_equal(a, b),
     np.invert: lambda a: _truths(~a.high, ~a.low),

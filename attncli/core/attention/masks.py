@@ -64,14 +64,6 @@ class MaskForm(Record):
     # A value to start from, for n queries and m keys, where the name alone is no mask.
     start: Callable[[int, int], Any] | None = None
 
-    def keeps(self, value: Any, grid: Grid) -> Array | None:
-        """Return where a key is kept, or None if every key is."""
-        kept = self.rule(value, grid)
-        if not isinstance(kept, tuple):
-            return kept
-        first, last = kept
-        return np.logical_and(grid.key >= first, grid.key <= last)
-
 
 MASKS = Table(MaskForm)
 
@@ -95,7 +87,10 @@ def is_kept(
     grid = _grid(mask, n, m, rows or slice(0, n), keys or slice(0, m))
     together = np.ones((1, 1, 1, 1), bool)
     for name in (name for name in MASKS if name in mask):
-        part = MASKS[name].keeps(mask[name], grid)
+        part = MASKS[name].rule(mask[name], grid)
+        if isinstance(part, tuple):
+            first, last = part
+            part = np.logical_and(grid.key >= first, grid.key <= last)
         if part is not None and not part.all():
             together = together & part
     return None if together.all() and "shown" not in mask else together

@@ -154,7 +154,6 @@ class TileLoop:
             raise FloatingPointError(min(self.too_large, key=CHECKED.index))
 
     def _attend(self, task: int) -> None:
-        """Calculate the output of some queries of one head."""
         of_head, part = divmod(task, self.parts)
         batch, head = divmod(of_head, self.output.shape[1])
         first = part * self.tiling.rows

@@ -36,12 +36,7 @@ GREEK = {
     "Φ": r"\Phi",
     "gate′": r"\mathrm{gate}'",
     "Σ": r"\Sigma",
-    "alpha": r"\alpha",
-    "beta": r"\beta",
-    "delta": r"\delta",
-    "lambda": r"\lambda",
-    "phi": r"\phi",
-}
+} | {name: f"\\{name}" for name in ("alpha", "beta", "delta", "lambda", "phi")}
 SPECIAL = {"-∞": r"-\infty", "∞": r"\infty", "": "", "…": r"\cdots", "⋮": r"\vdots", "⋱": r"\ddots"}
 
 ESCAPES = {sign: f"\\{sign}" for sign in "{}$&#%_"} | {

@@ -66,21 +66,19 @@ class Printer:
             return self(formula, first)
         return self.group(self(formula))
 
-    def factors(self, node: tree.Times, first: bool) -> list[str]:
-        return [
-            self._factor(f, node.sign, first and not i, not i) for i, f in enumerate(node.factors)
-        ]
-
-    def _factor(self, formula: Formula, sign: str, first: bool, leads: bool) -> str:
-        """Return a factor; parentheses stay in U (r ⊙ h), and among numbers in a·(b·c), (a/b)·c."""
-        inner = formula.operand if isinstance(formula, Minus) else formula
-        if isinstance(inner, tree.Fraction) and not self.fraction_is_atom:
-            loose = sign == "·" or not (leads or inner.tight)
-        else:
-            inner_sign = inner.sign if isinstance(inner, tree.Times) else ""
-            loose = sign == "·" and (inner_sign == " · " or (inner_sign == sign and not leads))
-            loose = loose or (sign, inner_sign) == (" ", " ⊙ ")
-        return self.group(self(formula)) if loose else self.inside(formula, PRODUCT, first)
+    def factors(self, node: tree.Times, first: bool) -> Iterator[str]:
+        """Yield factors; parentheses stay in U (r ⊙ h), and among numbers in a·(b·c), (a/b)·c."""
+        sign = node.sign
+        for place, factor in enumerate(node.factors):
+            inner = factor.operand if isinstance(factor, Minus) else factor
+            if isinstance(inner, tree.Fraction) and not self.fraction_is_atom:
+                loose = sign == "·" or (place > 0 and not inner.tight)
+            else:
+                inner_sign = inner.sign if isinstance(inner, tree.Times) else ""
+                loose = sign == "·" and (inner_sign == " · " or (inner_sign == sign and place > 0))
+                loose = loose or (sign, inner_sign) == (" ", " ⊙ ")
+            is_first = first and not place
+            yield self.group(self(factor)) if loose else self.inside(factor, PRODUCT, is_first)
 
     def place(self, word: str) -> str:
         return self(Number(word) if word.isdecimal() else tree.Words(word))

@@ -177,12 +177,8 @@ def transform(expression: Expression, rule: Callable[[Step], Expression]) -> Exp
 
 
 def with_steps(expression: Expression, read: Mapping[str, Step]) -> Expression:
-    """Return an expression with other steps for those of some names."""
-
-    def rule(part: Step) -> Expression:  # an input may have the name of a step
-        return part if part.operation is None else read.get(part.name, part)
-
-    return transform(expression, rule)
+    """Return an expression with other steps for those of some names; inputs may have the same."""
+    return transform(expression, lambda part: read.get(part.name, part) if part.operation else part)
 
 
 def mapped(expression: Expression, rule: Callable[[Operation], Expression]) -> Expression:

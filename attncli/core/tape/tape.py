@@ -216,7 +216,6 @@ class Tape:
             self.warnings.append(message)
 
     def _labels(self, trailing: tuple[str, ...], array: Array) -> dict[str, tuple[str, ...]]:
-        """Return the words for the places along the axes of an array, by the axis."""
         if not self.labels:
             return {}
         places = zip(trailing, array.shape[array.ndim - len(trailing) :], strict=True)
