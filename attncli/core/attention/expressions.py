@@ -25,16 +25,16 @@ CONDITION_NAMES = ("i", "j", "p", "n", "m")
 """The query, the key, the query's place among the keys, and how many queries and keys there are."""
 
 COMPARISONS: dict[str, Callable[..., Any]] = {
-    **{"=": np.equal, "≠": np.not_equal, "<": np.less, "≤": np.less_equal},
-    **{">": np.greater, "≥": np.greater_equal},
-}
+    "=": np.equal, "≠": np.not_equal, "<": np.less, "≤": np.less_equal,
+    ">": np.greater, "≥": np.greater_equal,
+}  # fmt: skip
 AS_SHOWN = {"==": "=", "!=": "≠", "<=": "≤", ">=": "≥"}
 OF_SEVERAL = ("min", "max")
 INSTEAD = {
-    **{"&": "write and", "|": "write or", "!": "write not", "~": "write not", "=": "write =="},
+    "&": "write and", "|": "write or", "!": "write not", "~": "write not", "=": "write ==",
     "q_idx": "write (i - 1), as i counts from 1",
     "kv_idx": "write (j - 1), as j counts from 1",
-}
+}  # fmt: skip
 """What to write instead of signs and names of other languages, such as those of FlexAttention."""
 
 
@@ -140,13 +140,13 @@ def _truth(a: Any) -> Any:
 
 ON_ARRAYS: dict[str, Callable[..., Any]] = {
     **WORK,
-    **{"^": np.power, "sqrt": np.sqrt, "exp": np.exp, "min": np.minimum, "max": np.maximum},
-    **{"/": _by(np.true_divide), "//": _by(np.floor_divide), "mod": _by(np.mod)},
+    "^": np.power, "sqrt": np.sqrt, "exp": np.exp, "min": np.minimum, "max": np.maximum,
+    "/": _by(np.true_divide), "//": _by(np.floor_divide), "mod": _by(np.mod),
     **{sign: _compared(work) for sign, work in COMPARISONS.items()},
     "not": lambda a: 1 - _truth(a),
     "and": lambda a, b: np.where(np.equal(a, 0), 0.0, _truth(a) * _truth(b)),  # 0 decides alone
     "or": lambda a, b: np.where(np.equal(a, 1), 1.0, _truth(a) + _truth(b)),
-}
+}  # fmt: skip
 
 
 def on_arrays(formula: tree.Formula, names: Mapping[str, Any]) -> Any:

@@ -68,10 +68,10 @@ class Exact:
         self.too_long: dict[str, None] = {}  # the names of steps, in order
         self.known: dict[Step, Array] = {}
         self.work = terms.TERM_OPERATIONS | {
-            **{"+": sympy.Add, "*": sympy.Mul, "^": operator.pow, "exp": sympy.exp},
-            **{"min": sympy.Min, "max": sympy.Max, "mod": sympy.Mod},
-            **{"tanh": sympy.tanh, "sqrt": sympy.sqrt, "ln": sympy.log, "erf": sympy.erf},
-        }
+            "+": sympy.Add, "*": sympy.Mul, "^": operator.pow, "exp": sympy.exp,
+            "min": sympy.Min, "max": sympy.Max, "mod": sympy.Mod,
+            "tanh": sympy.tanh, "sqrt": sympy.sqrt, "ln": sympy.log, "erf": sympy.erf,
+        }  # fmt: skip
 
     def step(self, step: Step) -> Array:
         """Return the exact numbers of a step, shaped as its array; None for what is too long."""
@@ -250,9 +250,9 @@ def closed_form(number: Any) -> tree.Formula:
     import sympy
 
     known = {
-        **{sympy.oo: tree.Number("∞"), -sympy.oo: tree.Number("-∞")},
-        **{sympy.E: tree.Name("e"), sympy.pi: tree.Name("π")},
-    }
+        sympy.oo: tree.Number("∞"), -sympy.oo: tree.Number("-∞"),
+        sympy.E: tree.Name("e"), sympy.pi: tree.Name("π"),
+    }  # fmt: skip
     if number in known:
         return known[number]
     if number.is_Integer:

@@ -13,10 +13,10 @@ from attncli.core.formulas.text import ATOM, POWER, PRODUCT, SUM, Printer
 from attncli.core.text.strings import regex, visible
 
 TEX_SIGNS = {
-    **{"−": "-", "·": r"\cdot", "×": r"\times", "⊙": r"\odot", "≈": r"\approx"},
-    **{"≤": r"\le", "≥": r"\ge", "≠": r"\ne", "mod": r"\bmod"},
-    **{"and": r"\;\text{and}\;", "or": r"\;\text{or}\;"},
-}
+    "−": "-", "·": r"\cdot", "×": r"\times", "⊙": r"\odot", "≈": r"\approx",
+    "≤": r"\le", "≥": r"\ge", "≠": r"\ne", "mod": r"\bmod",
+    "and": r"\;\text{and}\;", "or": r"\;\text{or}\;",
+}  # fmt: skip
 FENCES = {
     "()": (r"\left(", r"\right)"),
     "[]": (r"\left[", r"\right]"),

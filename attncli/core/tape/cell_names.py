@@ -291,9 +291,9 @@ HEADS_AFTER_TOKENS = regex(rf"(?:{MODULE.pattern})?hook_(?:rot_)?[qkvz]")
 """The hooks of TransformerLens whose axes are (batch, token, head, feature)."""
 
 OTHERS = [
-    *("hidden", "attentional", "delta", "sink", "phi", "g", "frequencies", "angles", "cos", "sin"),
-    *("table", "mean", "variance", "meansquare", "normed"),
-]
+    "hidden", "attentional", "delta", "sink", "phi", "g", "frequencies", "angles", "cos", "sin",
+    "table", "mean", "variance", "meansquare", "normed",
+]  # fmt: skip
 """The beginnings of the names of all steps that have no aliases, after `d_` or `new_`."""
 
 
