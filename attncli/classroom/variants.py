@@ -6,61 +6,27 @@ the variants before it, not on how many are asked for.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property, partial
 from itertools import repeat
-from math import inf
 from random import Random
 from typing import NoReturn
 
-import numpy as np
-
-from attncli.checking.answers.step_names import with_step_names
-from attncli.checking.distractors import Question
-from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.checking.unseen_mistakes import without_effect
-from attncli.classroom.variant_search import Candidate, Search
-from attncli.core.calculation.trace import Trace, equal_steps
-from attncli.core.drawing.numbers_like import (
-    Drawing,
-    Projections,
-    calculated,
-    numbers_of,
-    read_values,
-)
+from attncli.checking.shown_mistakes import ShownMistakes
+from attncli.classroom.variant_search import Search
+from attncli.core.calculation.trace import Trace
+from attncli.core.drawing.hand_work import Work, work_of
+from attncli.core.drawing.numbers_like import Drawing, calculated
 from attncli.core.errors import fail, located
-from attncli.core.explaining.terms import Made, StepTerms, terms_in
-from attncli.core.jobs import Pool, in_order
+from attncli.core.jobs import Pool, each_in_order
 from attncli.core.numbers.written import to_count
 from attncli.core.problem.problem import Problem
 from attncli.core.records import Record
-from attncli.core.tape.step import Operation
-
-ASKED_DECIMALS = 2
-"""Default number of decimals in which mistakes must show. Chosen."""
 
 MAX_VARIANTS = 1_000
 """Maximum number of variants of one call. Chosen."""
 
-PRODUCT_SIGNS = ("*", "/", "square")
-POWERS = ("exp", "tanh", "sqrt", "^")
-TRIVIAL = (-1.0, 0.0, 1.0)
-"""Operands with which a product or a power counts as no work."""
-
 MORE_VALUES = "allow more --values, or ask for fewer variants"
-
-COUNTED_DECIMALS = 9
-"""Number of decimals by which a number is told from a whole one: later ones may be errors."""
-
-
-class Work(Record):
-    """The amount of work in a calculation by hand."""
-
-    projections: int  # products with weight matrices in which neither factor is 0
-    products: int  # multiplications and divisions, except by 0, 1 and −1
-    exponentials: int  # powers, tangents and roots, except of 0, 1 and −∞
-    digits: int  # of the numbers of all steps; whole numbers are written without decimals
 
 
 class VariantForm(Record):
@@ -153,26 +119,24 @@ def vary_all(
     wanted, start = to_count(count, ("count",)), to_count(seed, ("seed",), None)
     if wanted > MAX_VARIANTS:
         raise fail(f"{wanted:,} variants are asked for; {MAX_VARIANTS:,} is the most", "count")
-    allowed = None if values is None else read_values(values)
-    return _numbered([_Variation(one, wanted, start, allowed) for one in problems], wanted, pool)
+    return _numbered([_Variation(one, wanted, start, values) for one in problems], wanted, pool)
 
 
 def _numbered(
     every: Sequence[_Variation], count: int, pool: Pool | None
 ) -> Iterator[list[Variant]]:
-    lists = [[number] for number in range(1, count + 1)]
-    tried: Iterable[tuple[list[int], Sequence[Trial | None]]]
+    numbers = range(1, count + 1)
+    tried: Iterable[tuple[int, list[Trial | None]]]
     if pool is None:
-        tried = zip(lists, repeat([None] * len(every)), strict=False)
+        tried = zip(numbers, repeat([None] * len(every)), strict=False)
     else:
-        pool.total = count
-        tried = in_order(partial(_tried, every), lists, pool, _lost)
-    for (number,), trials in tried:
+        tried = each_in_order(partial(_tried, every), numbers, pool, _lost, at_once=1)
+    for number, trials in tried:
         yield [one.variant(number, trial) for one, trial in zip(every, trials, strict=True)]
 
 
-def _tried(every: Sequence[_Variation], numbers: list[int]) -> list[Trial | None]:
-    return [one.tried(number) for number in numbers for one in every]
+def _tried(every: Sequence[_Variation], numbers: list[int]) -> list[list[Trial | None]]:
+    return [[one.tried(number) for one in every] for number in numbers]
 
 
 def _lost(number: int) -> NoReturn:
@@ -191,46 +155,50 @@ class _Variation:
     """A problem of which variants are made."""
 
     def __init__(
-        self, problem: Problem, count: int, seed: int, values: tuple[float, ...] | None
+        self, problem: Problem, count: int, seed: int, values: str | Sequence[float] | None
     ) -> None:
         self.problem, self.seed = problem, seed
         self.first = next(iter(problem.matrices())).split(".")  # its place tells the problem
         self.used = set[bytes]()  # the numbers of the variants before
+        self.drawing = Drawing(problem, values)
         with located(problem.source):
-            self.drawing = Drawing(problem, values)
             if (others := self.drawing.others) < count:
                 message = f"only {others} other problem{'s'[: others != 1]} can be drawn"
                 raise fail(message, *self.first, hint=MORE_VALUES)
-            trace = self.drawing.calculation
-            self.marking, meant = with_step_names(problem.marking, trace)
-            same = equal_steps(trace)
-            names = [meant[name][0].name for name in self.marking.ask]
-            asked = [same.get(name, name) for name in names] or [*trace.steps]
-            decimals = self.marking.decimals
-            self.decimals = ASKED_DECIMALS if decimals is None else decimals
-            question = Question(trace, asked, self.decimals, self.marking.tolerance)
-            self.search = Search(self.drawing, question)
+            self.mistakes = ShownMistakes(self.drawing.calculation)
+            self.search = Search(self.drawing, self.mistakes)
 
     @cached_property
     def form(self) -> VariantForm:
-        question, pool = self.search.question, self.search.pool
+        mistakes = self.mistakes
         return VariantForm(
-            question.steps,
-            tuple(question.asked),
-            self.decimals,
-            pool.unseen(without_effect(question.original)),
-            tuple(pool.never_apart),
+            mistakes.question.steps,
+            tuple(mistakes.question.asked),
+            mistakes.decimals,
+            mistakes.unseen,
+            mistakes.never_apart,
             self.search.fewest,
-            work_of(question.original, self.decimals),
+            work_of(self.drawing.calculation, mistakes.decimals),
         )
 
     def tried(self, number: int, used: Set[bytes] = frozenset()) -> Trial | None:
         best = self.search.best(Random(f"{self.seed}/{number}"), used)
         if best is None:
             return None
-        new = self.drawing.problem(best.matrices, self.marking).with_texts(variant=str(number))
-        variant = _variant(number, new, best, self.form)
-        return Trial(variant, numbers_of(best.matrices), self.search.drawn)
+        marking = self.mistakes.marking
+        new = self.drawing.problem(best.matrices, marking).with_texts(variant=str(number))
+        variant = Variant(
+            number,
+            new,
+            calculated(new),
+            best.faults.hidden,
+            best.faults.alike,
+            max(best.grave - self.form.fewest, 0),
+            best.faults.shown,
+            best.excess,
+            self.form,
+        )
+        return Trial(variant, self.drawing.numbers_of(best.matrices), self.search.drawn)
 
     def variant(self, number: int, trial: Trial | None) -> Variant:
         """Return a variant: that of a search without regard to the others, if it is like none."""
@@ -242,51 +210,3 @@ class _Variation:
                 raise fail(message, *self.first, hint=MORE_VALUES)
         self.used.add(trial.numbers)
         return trial.variant
-
-
-def _variant(number: int, problem: Problem, best: Candidate, form: VariantForm) -> Variant:
-    hidden = {distractor.key[:2] for distractor in best.hidden}
-    alike = {(min(one, other), max(one, other)) for (one, *_), (other, *_) in best.alike}
-    shown = {distractor.key[0] for distractor in best.seen}
-    return Variant(
-        number,
-        problem,
-        calculated(problem),
-        tuple(sorted(hidden)),
-        tuple(sorted(alike)),
-        max(best.grave - form.fewest, 0),
-        tuple(id_ for id_ in MISTAKES if id_ in shown),
-        best.excess,
-        form,
-    )
-
-
-def work_of(trace: Trace, decimals: int) -> Work:
-    """Return the amount of work in a calculation that is written with so many decimals.
-
-    >>> from attncli import Problem, compute
-    >>> work_of(compute(Problem(X=[[1, 2], [3, 0]], score="dot")), 2)
-    Work(projections=0, products=10, exponentials=4, digits=70)
-    """
-    worked, counts = StepTerms(), Counter[str]()
-    for step in trace:
-        if isinstance(step.operation, Operation):
-            cells = (worked.term(step, at) for at in np.ndindex(step.array.shape))
-            # What several numbers depend on, as the length of a row, is worked once.
-            nodes = {id(node): node for cell in cells for node in terms_in(cell, Made)}
-            counts.update(node.op for node in nodes.values() if not _is_trivial(node))
-    products, powers = (sum(counts[op] for op in ops) for ops in (PRODUCT_SIGNS, POWERS))
-    numbers = (x for step in trace for x in step.array.ravel().tolist() if abs(x) < inf)
-    return Work(
-        Projections(trace).count, products, powers, sum(_digits(x, decimals) for x in numbers)
-    )
-
-
-def _is_trivial(node: Made) -> bool:
-    sizes = [operand.value for operand in node.operands]
-    return any(size in TRIVIAL or abs(size) == inf for size in sizes)
-
-
-def _digits(number: float, decimals: int) -> int:
-    size = round(abs(number), COUNTED_DECIMALS)
-    return len(f"{size:.{decimals if size % 1 else 0}f}".replace(".", ""))

@@ -230,10 +230,14 @@ def each_in_order(
     items: Iterable[Item],
     pool: Pool,
     lost: Callable[[Item], Result],
+    at_once: int | None = None,
 ) -> Iterator[tuple[Item, Result]]:
-    """Yield items, which are taken as they are needed, with their results; see `in_order`."""
+    """Yield items, which are taken as they are needed, with their results; see `in_order`.
+
+    A list holds `at_once` of them, by default the pool's `size`.
+    """
     rest = iter(items)
-    lists: Iterator[list[Item]] = iter(lambda: [*islice(rest, pool.size)], [])
+    lists: Iterator[list[Item]] = iter(lambda: [*islice(rest, at_once or pool.size)], [])
     pool.total = len(items) if isinstance(items, Sized) else 0
     for some, results in in_order(work, lists, pool, lambda item: [lost(item)]):
         yield from zip(some, results, strict=True)

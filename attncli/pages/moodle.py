@@ -17,8 +17,8 @@ import numpy as np
 
 from attncli.checking.answers.step_names import mask_of, with_step_names
 from attncli.checking.judging.agreement import ROUNDED, RoundingRule, float_error
+from attncli.checking.shown_mistakes import ASKED_DECIMALS
 from attncli.classroom.answer_table import AnswerTable
-from attncli.classroom.variants import ASKED_DECIMALS
 from attncli.core.arithmetic.elements import Array
 from attncli.core.calculation.trace import Trace, equal_steps
 from attncli.core.errors import fail, located

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from attncli.classroom.variants import Variant, Work
+from attncli.classroom.variants import Variant
+from attncli.core.drawing.hand_work import Work
 from attncli.core.records import Record
 from attncli.core.text.strings import all_of, count_of, visible
 from attncli.printing.layout import Line

@@ -16,9 +16,10 @@ import pytest
 import attncli
 from attncli.checking.distractors import ENOUGH_WRONG, Batch, Distractors, Question, alike_pairs
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.classroom.variants import VariantForm, work_of
+from attncli.classroom.variants import VariantForm
+from attncli.core.drawing.hand_work import work_of
 from attncli.core.drawing.numbers import Flaws
-from attncli.core.drawing.numbers_like import Drawing, calculated, read_values, usual_values
+from attncli.core.drawing.numbers_like import Drawing, calculated, usual_values
 from tests.conftest import SAMPLE_FILES, SAMPLES, Attn, cases, table
 
 GIVEN: dict[str, Any] = table("variants", "GIVEN")
@@ -320,7 +321,7 @@ def test_values_are_in_steps_of_hundredths_at_least(
 
 def test_values_that_are_asked_for_are_drawn() -> None:
     problem = attncli.Problem(**GIVEN)
-    drawing = Drawing(problem, read_values("-1..1 by 0.5"))
+    drawing = Drawing(problem, "-1..1 by 0.5")
     drawn = drawing.draw(Random(2))
     assert {*np.concatenate([a.ravel() for a in drawn.values()])} == {-1, -0.5, 0, 0.5, 1}
     assert {*map(type, drawing.problem(drawn).written["X"][0])} <= {int, float}

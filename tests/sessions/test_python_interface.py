@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.classroom.variants import Work
+from attncli.core.drawing.hand_work import Work
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.shapes import Bound

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from math import ceil, floor, prod
+from functools import cached_property
+from math import floor, prod
 from random import Random
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array
 from attncli.core.calculation.compute import compute
 from attncli.core.calculation.trace import Trace
+from attncli.core.drawing.hand_work import Projections
 from attncli.core.drawing.numbers import draw, in_lists, with_new_row
 from attncli.core.errors import InputError, fail, located
 from attncli.core.numbers.written import to_number
@@ -20,9 +22,9 @@ from attncli.core.problem.keys import KEYS
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
 from attncli.core.records import Record, replace
-from attncli.core.tape.evaluation import evaluate, walk
-from attncli.core.tape.operations import TOKEN_AXES, MatMul, MatVec, Transposed
-from attncli.core.tape.step import Expression, Operation, Step
+from attncli.core.tape.evaluation import walk
+from attncli.core.tape.operations import TOKEN_AXES
+from attncli.core.tape.step import Step
 from attncli.core.text.strings import regex, visible
 
 MAX_VARIED_NUMBERS = 2_000
@@ -48,10 +50,6 @@ VALUES_HINT = "write such as -2..3, '-1..1 by 0.5' or 0,1,2"
 
 DECIMALS_KEPT = 12
 """Decimals to which steps are rounded: later ones differ between machines."""
-
-MAX_PRODUCTS_DIFFERENCE = 0.2
-"""Maximum difference in the products of the projections from the original problem, relative to it.
-Chosen."""
 
 SOFTMAX_STEPS = ("exp", "sum", "weights")
 """Steps that are not rounded: they may be small, and nothing compares their numbers."""
@@ -108,68 +106,25 @@ def zero_lines(matrix: Array) -> int:
     return sum(int(np.count_nonzero(~matrix.any(axis=axis))) for axis in (-1, -2))
 
 
-class Projections:
-    """The products of tokens with weight matrices in a calculation."""
-
-    count: int  # how many products of two numbers that are not 0 they have
-
-    def __init__(self, trace: Trace) -> None:
-        self._factors = [*_projections(trace)]
-        self.count = self._counted(lambda step: step.array)
-
-    def excess(self, trace: Trace) -> int:
-        """Return how often the maximum difference is exceeded in a trace: 0 if it is not."""
-        inputs, steps = trace.inputs, trace.steps
-        return self.excess_with(lambda s: (steps if s.operation else inputs)[s.name].array)
-
-    def excess_with(self, value_of: Callable[[Step], Array]) -> int:
-        """Return the same for other arrays of inputs and steps."""
-        if not self.count:
-            return 0
-        difference = abs(self._counted(value_of) / self.count - 1)
-        return max(ceil(difference / MAX_PRODUCTS_DIFFERENCE - 1e-9) - 1, 0)
-
-    def _counted(self, value_of: Callable[[Step], Array]) -> int:
-        count = 0
-        for left, right in self._factors:
-            columns = (evaluate(left, value_of) != 0).sum(axis=-2)
-            count += int((columns * (evaluate(right, value_of) != 0).sum(axis=-1)).sum())
-        return count
-
-
-def _projections(trace: Trace) -> Iterator[tuple[Expression, Expression]]:
-    """Yield the two factors of each product with a matrix of the problem that sums over features.
-
-    >>> from attncli import Problem, compute
-    >>> [step.key for step, _ in _projections(compute(Problem(X=[[1, 2]], W_q=[[1, 0], [0, 1]])))]
-    ['X']
-    """
-    for step in trace:
-        for node in walk(step.operation) if isinstance(step.operation, Operation) else ():
-            if isinstance(node, MatMul):
-                left, right = node.left, node.right
-            elif isinstance(node, MatVec):
-                left, right = node.vectors, Transposed(node.matrix)
-            else:
-                continue
-            is_over_tokens = TOKEN_AXES & {left.trailing[-1], right.trailing[-1]}
-            if not step.backward and not is_over_tokens and any(map(_is_given, (left, right))):
-                yield left, right
-
-
-def _is_given(factor: Expression) -> bool:
-    matrix = factor.operand if isinstance(factor, Transposed) else factor
-    return isinstance(matrix, Step) and matrix.operation is None
-
-
 class Drawing:
-    """The matrices of a problem that are drawn anew; masks and a bias that only blocks stay."""
+    """The matrices of a problem that are drawn anew; masks and a bias that only blocks stay.
+
+    Args:
+        problem: the original problem.
+        values: what a drawn number may be, such as "-2..3", "-1..1 by 0.5" or [0, 1, 2]; by
+            default, for each matrix, from its least to its largest number in the step they share.
+
+    Raises:
+        InputError: for values that cannot be read, and a problem that cannot be calculated or is
+            too large to work by hand.
+    """
 
     cells: dict[str, DrawnMatrix]  # how each matrix is drawn, by key
     others: int  # how many problems can be drawn, beside the original one
 
-    def __init__(self, problem: Problem, values: tuple[float, ...] | None = None) -> None:
+    def __init__(self, problem: Problem, values: str | Sequence[float] | None = None) -> None:
         self._problem = problem
+        chosen = None if values is None else read_values(values)
         with located(problem.source):
             _check_size(problem)
             self.calculation = calculated(problem)
@@ -182,7 +137,7 @@ class Drawing:
             numbers, drawn = array.astype(float), np.isfinite(array)
             if key.startswith("mask") or (not drawn.all() and len(np.unique(numbers[drawn])) < 2):
                 continue
-            allowed = values or usual_values(numbers[drawn])
+            allowed = chosen or usual_values(numbers[drawn])
             self.cells[key] = DrawnMatrix(
                 allowed, numbers, drawn, keeps_zeros, is_weight.get(key, False)
             )
@@ -193,6 +148,18 @@ class Drawing:
     @property
     def original(self) -> Matrices:
         return {key: cells.original for key, cells in self.cells.items()}
+
+    @staticmethod
+    def numbers_of(matrices: Matrices) -> bytes:
+        """Return a key by which drawn numbers are compared."""
+        return b"".join((array + 0.0).tobytes() for array in matrices.values())  # −0 becomes 0
+
+    @cached_property
+    def behind_weights(self) -> list[str]:
+        """The keys of drawn matrices that weights depend on."""
+        weights = [step for step in self.calculation if step.is_weights]
+        behind = {n.key for s in weights for n in walk(s, into_steps=True) if isinstance(n, Step)}
+        return [key for key in self.cells if key in behind]
 
     def excess(self, matrices: Matrices) -> int:
         """Return `Projections.excess` of some numbers, with steps that have the original zeros."""
@@ -284,11 +251,6 @@ def tidy(problem: Problem) -> Callable[[str, Array], Array]:
         return array if skipped and name.startswith(skipped) else array.round(DECIMALS_KEPT) + 0.0
 
     return settle
-
-
-def numbers_of(matrices: Matrices) -> bytes:
-    """Return a key by which drawn numbers are compared."""
-    return b"".join((array + 0.0).tobytes() for array in matrices.values())  # −0 becomes 0
 
 
 def _check_size(problem: Problem) -> None:
