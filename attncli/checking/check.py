@@ -83,6 +83,11 @@ class Report(Record, Shown, eq=False):
     unearned: Mapping[str, Array] = EMPTY
     apart: Mapping[str, int] = EMPTY
 
+    @property
+    def tells_place(self) -> bool:
+        """True if it tells the place of a matrix in a file, which has a wrong shape."""
+        return any(isinstance(judged, Misshapen) for judged in self.steps.values())
+
     def __repr__(self) -> str:
         first = f", first at {self.first_wrong_step}" if self.first_wrong_step else ""
         counts = ", ".join(f"{count} {status}" for status, count in self.counts.items() if count)
@@ -252,7 +257,7 @@ class AnswerKey:
                 refuse_many_unknown(submission.answers, self.trace)
             report, said, skipped = judged_as_read(submission, self.trace, self._judged)
             report = replace(report, said=said + report.said, skipped=report.skipped + skipped)
-        if contents and not any(isinstance(one, Misshapen) for one in report.steps.values()):
+        if contents and not report.tells_place:
             self._reports[contents] = report  # as the last one, which is dropped last
             if len(self._reports) > MAX_KEPT_REPORTS:
                 self._reports.pop(next(iter([*self._reports])), None)  # a thread may have done so

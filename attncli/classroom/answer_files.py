@@ -8,24 +8,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import TypeAlias, get_args
 
-from attncli.classroom.assignment import PROBLEM_SUFFIXES, ProblemSet
+from attncli.classroom.answered_problems import ReadSubmission
+from attncli.classroom.assignment import ProblemSet
 from attncli.classroom.name_index import Roster
 from attncli.core.errors import InputError, Place, error_at
 from attncli.core.records import Record
 from attncli.core.text.strings import regex
 from attncli.reading.document import Submission
-from attncli.reading.file_forms import BY_SUFFIX, PAGE_SUFFIXES
-from attncli.reading.files import entries_in, folder_name, is_file, is_folder, is_hidden, open_file
-from attncli.reading.read import MARKS, STDIN, WORKSHEET_SUFFIXES, read
-from attncli.reading.submissions import ReadSubmission, step_in
-
-READ = (*PROBLEM_SUFFIXES, ".txt", ".ipynb", ".safetensors", *PAGE_SUFFIXES)
-"""Suffixes of files of answers."""
-
-READ_IF_ANSWERED = (*WORKSHEET_SUFFIXES, ".py", ".m", ".r")
-"""Suffixes of files that may also hold a text, or a program: they are read if they hold answers."""
+from attncli.reading.files import folder_name, is_file, is_folder
+from attncli.reading.folders import FileKind, files_in
+from attncli.reading.read import STDIN, read
+from attncli.reading.submissions import step_in
 
 NO_ANSWERS = "there are no answers in this folder"
 METADATA = "submission_metadata.yml"
@@ -36,11 +31,11 @@ CANVAS = regex(r"(?P<who>[^\W_]+)(?:_LATE)?_\d+_\d+_(?P<file>.+?)(?:-(?P<version
 """Names of the files, or folders, that these platforms export: https://docs.moodle.org/en/
 Using_Assignment and https://community.canvaslms.com (Download student submissions)."""
 
+PASSED_OVER_KINDS = ("other", "hidden")
+"""Kinds of files that are not read."""
+
 PathParts: TypeAlias = tuple[str, ...]
 """A path below the folder that the user named, without the suffix."""
-
-FileKind: TypeAlias = Literal["answers", "unreadable", "folder", "metadata", "other"]
-"""Answers; a file that is no text, such as a PDF; a folder without files; `METADATA`; any other."""
 
 
 class AnswerFile(Record, eq=False):
@@ -101,7 +96,7 @@ def find_answer_files(sources: Sequence[str], course: Course) -> list[AnswerFile
         if is_folder(source):
             within = (folder_name(source),) if several else ()
             some = _in_folder(source, within, course)
-            if not any(one.kind != "other" for one in some):
+            if all(one.kind in PASSED_OVER_KINDS for one in some):
                 if not several:
                     raise error_at(Place(source), NO_ANSWERS)
                 some.append(AnswerFile(source, (*within, ""), source, "folder"))
@@ -117,15 +112,18 @@ def _in_folder(folder: str, within: PathParts, course: Course) -> list[AnswerFil
     """Return the files in a folder and below: answers, then unreadable ones, folders, the rest."""
     files: list[AnswerFile] = []
     folders: list[tuple[str, PathParts]] = []
-    for path, below, is_inner_folder in entries_in(folder):
+    for path, below, kind in files_in(folder):
         parts = within + below
-        if is_inner_folder:
+        if Path(path).name == METADATA:
+            continue
+        if kind == "folder":
             folders.append((path, parts))
-        elif (kind := _kind(path, folder)) == "other":
+        elif kind in PASSED_OVER_KINDS:
             files.append(AnswerFile(path, parts, folder, kind))
-        elif kind != "metadata":
+        else:
             files.append(read_answer_file(path, parts, folder, course, kind))
-    used = {one.parts[:n] for one in files if one.kind != "other" for n in range(len(one.parts))}
+    counting = [one.parts for one in files if one.kind not in PASSED_OVER_KINDS]
+    used = {parts[:n] for parts in counting for n in range(len(parts))}
     empty = [(path, parts) for path, parts in folders if parts not in used]
     files += [AnswerFile(path, (*parts, ""), folder, "folder") for path, parts in empty]
     return sorted(files, key=lambda one: get_args(FileKind).index(one.kind))
@@ -134,36 +132,11 @@ def _in_folder(folder: str, within: PathParts, course: Course) -> list[AnswerFil
 def answer_paths(sources: Sequence[str]) -> Iterator[str]:
     """Yield the files of answers that the user names, and those in folders."""
     for source in sources:
-        if not is_folder(source):
+        if is_folder(source):
+            found = (one.path for one in files_in(source) if one.kind in ("answers", "unreadable"))
+            yield from (path for path in found if Path(path).name != METADATA)
+        else:
             yield source
-            continue
-        for path, _, is_inner_folder in entries_in(source):
-            if not is_inner_folder and _kind(path, source) in ("answers", "unreadable"):
-                yield path
-
-
-def _kind(path: str, folder: str) -> FileKind:
-    file = Path(path)
-    suffix = file.suffix.lower()
-    if is_hidden(file.name) or not is_file(path, within=folder):
-        return "other"
-    if file.name == METADATA:
-        return "metadata"
-    if suffix in READ or (suffix in READ_IF_ANSWERED and _has_answers(file)):
-        return "answers"
-    return "unreadable" if suffix in BY_SUFFIX else "other"
-
-
-def _has_answers(worksheet: Path) -> bool:
-    """Return True if a file, in any encoding, has marked answers or matrices under names."""
-    from attncli.reading.texts import names_steps  # it is slow to import
-
-    try:
-        with open_file(worksheet) as file:
-            data = file.read().replace(b"\0", b"")
-    except InputError:
-        return True  # the reader of the file says why it cannot be read
-    return any(mark in data for mark in MARKS) or names_steps(data.decode(errors="replace"))
 
 
 def read_answer_file(

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from attncli.checking.answers.answers import contents_of
 from attncli.classroom.assignment import ProblemSet
-from attncli.core.errors import Fault, InputError, KeyPath, Place, error_at
-from attncli.core.records import Record, replace
+from attncli.core.errors import InputError, Place, error_at
+from attncli.core.records import Record
 from attncli.core.text.strings import visible
-from attncli.reading.document import KEYS_BESIDE_STEPS, PROBLEM, Submission
-from attncli.reading.submissions import ReadAnswers, ReadSubmission
+from attncli.reading.document import Submission
+
+ReadAnswers: TypeAlias = Submission | InputError
+"""The answers to a problem, or why they could not be read."""
+
+ReadSubmission: TypeAlias = tuple[str, ReadAnswers]
+"""The name of a submission, and what was read."""
 
 
 class StudentsAnswers(Record, eq=False):
@@ -73,20 +79,20 @@ def _by_problem(
             rest.append(one)
         elif index in told:
             message = f"problem {index + 1} is answered twice"
-            told[index] = error_at(one.locate((PROBLEM,)), message, "keep one of them")
+            told[index] = error_at(one.locate(("problem",)), message, "keep one of them")
         else:
             told[index] = one
     if not told and len(rest) == len(problems.keys):
         return dict(enumerate(rest))
-    faults: list[Fault] = []
+    errors: list[InputError] = []
     for one in rest:
         fits = None if isinstance(one, InputError) or one.problem else problems.fitting(one)
         if fits is not None and fits not in told:
             told[fits] = one
         else:
-            faults += _untold(problems, one, place, len(rest)).faults
-    if faults:
-        error = InputError(*dict.fromkeys(faults))
+            errors.append(_untold(problems, one, place, len(rest)))
+    if errors:
+        error = InputError(*dict.fromkeys(fault for one in errors for fault in one.faults))
         return {**dict.fromkeys(range(len(problems.keys)), error), **told}
     return told
 
@@ -98,7 +104,7 @@ def _untold(problems: ProblemSet, one: ReadAnswers, place: Place, count: int) ->
     if one.problem:
         hint = f"there are {len(problems.keys)}: write their numbers or titles"
         message = f"there is no problem {visible(one.problem)}"
-        return error_at(one.locate((PROBLEM,)), message, hint)
+        return error_at(one.locate(("problem",)), message, hint)
     sets = "is 1 set" if count == 1 else f"are {count} sets"
     hint = "separate the answers to each problem by a line of ---, or write problem: 2"
     message = f"there {sets} of answers, but {len(problems.keys)} problems"
@@ -112,12 +118,12 @@ def _parts(problems: ProblemSet, whole: ReadAnswers) -> dict[int, ReadAnswers]:
     """
     keys: dict[int, dict[str, str]] = {}
     others: list[str] = []
-    for key in whole.matrices if isinstance(whole, Submission) else ():
+    for key in whole.answers if isinstance(whole, Submission) else ():
         word, colon, name = key.partition(":")
         index = problems.names.which(word) if colon and name.strip() else None
         if index is not None:
             keys.setdefault(index, {})[name.strip()] = key
-        elif key not in KEYS_BESIDE_STEPS:
+        else:
             others.append(key)
     if not keys or isinstance(whole, InputError):
         return {}
@@ -127,19 +133,7 @@ def _parts(problems: ProblemSet, whole: ReadAnswers) -> dict[int, ReadAnswers]:
         hint = f"write the number of its problem before it, such as 1: {key}"
         error = error_at(whole.heading((others[0],)), message, hint)
         return dict.fromkeys(range(count), error)
-    return {index: _part(whole, names) for index, names in keys.items()}
-
-
-def _part(whole: Submission, keys: Mapping[str, str]) -> Submission:
-    def in_whole(path: KeyPath) -> KeyPath:
-        return (keys.get(str(path[0]), path[0]), *path[1:]) if path else path
-
-    return replace(
-        whole,
-        matrices={name: whole.matrices[key] for name, key in keys.items()},
-        locate=lambda path: whole.locate(in_whole(path)),
-        heading=lambda path: whole.heading(in_whole(path)),
-    )
+    return {index: whole.part(names) for index, names in keys.items()}
 
 
 def tells_problem(problems: ProblemSet, one: ReadAnswers) -> bool:
@@ -157,7 +151,7 @@ def merged(files_read: Sequence[tuple[str, Submission]], index: int) -> ReadAnsw
     for other_file, other in others:
         if contents_of(other) and contents_of(other) == contents_of(whole):
             continue
-        steps = [key for key in other.matrices if key not in KEYS_BESIDE_STEPS]
+        steps = [*other.answers]
         if both := [key for key in steps if key in files]:
             message = (
                 f"{visible(files[both[0]])} and this file answer {both[0]} of problem {index + 1}"

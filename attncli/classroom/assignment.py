@@ -10,21 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from attncli.checking.check import AnswerKey
-from attncli.classroom.name_index import Person, ProblemNames, Roster
-from attncli.core.errors import Fault, InputError, Place, error_at, fail, refuse
-from attncli.core.problem.marking import Marking
+from attncli.classroom.name_index import ProblemNames, Roster
+from attncli.core.errors import InputError, fail, refuse
 from attncli.core.problem.problem import Problem
 from attncli.core.records import Record
 from attncli.core.text.strings import visible
-from attncli.reading.document import FileName, Submission
-from attncli.reading.files import entries_in, is_file, is_folder, is_hidden
+from attncli.reading.document import Submission
+from attncli.reading.files import is_folder
+from attncli.reading.folders import problem_files
 from attncli.reading.load import Overrides, load_each
-
-PROBLEM_SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".csv", ".tsv", ".npz", ".xlsx", ".xlsm")
-"""Suffixes of the files in a folder that are read."""
-
-SOLUTIONS = "keys"
-"""The folder in which `attn vary` writes the solutions, beside the variants."""
+from attncli.reading.people import Person
 
 VARIANTS_KEPT = 32
 """Number of variants whose right numbers are kept: 200 students with 4 variants then take 0.1 s to
@@ -78,7 +73,8 @@ class Assignment:
         self._by_number: dict[str, str] = dict(written)
         self.roster = Roster([Person(name) for name in names])
         """The class that the names of the variants tell; empty if they are numbers."""
-        self.points = tuple(dict.fromkeys(name for m in self._markings() for name in m.points))
+        points = (key.marking.points for key in self._different_keys())
+        self.points = tuple(dict.fromkeys(name for names in points for name in names))
         """Names of the steps that have points in some problem."""
 
     def __getstate__(self) -> dict[str, Any]:
@@ -121,16 +117,16 @@ class Assignment:
     def _read(self, name: str) -> ProblemSet:
         return problem_set(self._variants[name], self._stems)
 
-    def _markings(self) -> Iterator[Marking]:
-        """Yield the markings, each with the names of steps; equal ones of variants only once."""
+    def _different_keys(self) -> Iterator[AnswerKey]:
+        """Yield the keys; those of variants with equal markings only once."""
         if self._shared is not None:
-            yield from (key.marking for key in self._shared.keys)
+            yield from self._shared.keys
         seen: set[str] = set()
         for name, problems in self._variants.items():
             said = repr([(one.marking.ask, one.marking.points) for one in problems])
             if said not in seen:
                 seen.add(said)
-                yield from (key.marking for key in self._keys_of(name).keys)
+                yield from self._keys_of(name).keys
 
 
 def problem_set(problems: Sequence[Problem], stems: Sequence[str] = ()) -> ProblemSet:
@@ -140,7 +136,9 @@ def problem_set(problems: Sequence[Problem], stems: Sequence[str] = ()) -> Probl
     return ProblemSet(keys, ProblemNames(pairs))
 
 
-def load_assignment(source: FileName, overrides: Overrides | None = None) -> Assignment:
+def load_assignment(
+    source: str | os.PathLike[str], overrides: Overrides | None = None
+) -> Assignment:
     """Return the assignment of a class: the problems of a file, or of a folder.
 
     Problems with the key `student` or `variant` are those of that variant. In a folder of others,
@@ -155,14 +153,14 @@ def load_assignment(source: FileName, overrides: Overrides | None = None) -> Ass
     overrides = overrides or Overrides()
     folders = problem_files(name, overrides.allow_outside) if is_folder(name) else None
     problems: dict[str, list[Problem]] = {}
-    faults = list[Fault]()
+    errors = list[InputError]()
     for file in folders or [name]:
         for problem in load_each(file, overrides):
             if isinstance(problem, InputError):
-                faults += problem.faults
+                errors.append(problem)
             else:
                 problems.setdefault(file, []).append(problem)
-    refuse(faults)
+    refuse([fault for error in errors for fault in error.faults])
     return assigned(problems, folders)
 
 
@@ -187,29 +185,3 @@ def assigned(
 
 def _numbered(problems: Sequence[Problem]) -> list[Problem]:
     return [one.numbered(number) for number, one in enumerate(problems, 1)]
-
-
-def problem_files(folder: str, allow_outside: bool = False) -> dict[str, tuple[str, ...]]:
-    """Return the problem files in a folder and below, each with the folders around it.
-
-    The solutions that `attn vary` writes are left out.
-
-    Raises:
-        InputError: if there are none, or one is a link to a file elsewhere, or no regular file.
-    """
-    folders = {
-        path: parts[:-1]
-        for path, parts, is_inner_folder in entries_in(folder)
-        if not is_inner_folder
-        and Path(path).suffix.lower() in PROBLEM_SUFFIXES
-        and SOLUTIONS not in parts[:-1]
-        and not is_hidden(Path(path).name)
-    }
-    if not folders:
-        hint = f"name a file, or put problems into it as {', '.join(PROBLEM_SUFFIXES)}"
-        raise error_at(Place(folder), "there are no problems in this folder", hint)
-    for path in folders:
-        if not is_file(path, within="" if allow_outside else folder):
-            message = "this leads outside the folder by a link, or is no regular file"
-            raise error_at(Place(path), message, "name the file itself, or put a copy there")
-    return folders

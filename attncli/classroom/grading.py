@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import BinaryIO, TypeAlias, TypeVar
 
 from attncli.checking.check import Graded
-from attncli.checking.judging.judged_steps import Misshapen
 from attncli.classroom.answer_files import Course
+from attncli.classroom.answered_problems import ReadAnswers
 from attncli.classroom.assignment import Assignment, ProblemSet
 from attncli.classroom.manifest import (
     ABSENT,
@@ -27,9 +27,9 @@ from attncli.core.jobs import Pool, each_in_order
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import visible
-from attncli.reading.document import Headings, KnownClass, Submission, Unread, own_submission
+from attncli.reading.document import KnownClass, Submission, Unread, own_submission
 from attncli.reading.files import is_folder
-from attncli.reading.submissions import ReadAnswers, answers_in_files, load_each_submission
+from attncli.reading.submissions import answers_in_files, load_each_submission
 
 MAX_LIKELY = 10
 """Maximum number of students that a message names as those whose a file may be. Chosen."""
@@ -64,7 +64,7 @@ class Grading(Record):
     stdin: BinaryIO | None = None
     matrices: Mapping[str, str] = EMPTY
     allow_outside: bool = False
-    headings: Headings = EMPTY
+    headings: Mapping[str, str] = EMPTY
     tell: Callable[[str], None] = silent
     with_absent: bool = True
     roster: Roster | None = None
@@ -211,7 +211,7 @@ class Grading(Record):
 
 def tells_place(one: Graded) -> bool:
     """Return True if a result tells the place of an error in a file."""
-    return isinstance(one, Unread) or any(isinstance(x, Misshapen) for x in one.steps.values())
+    return isinstance(one, Unread) or one.tells_place
 
 
 def _with(entry: ManifestEntry, files: Submission) -> ManifestEntry:

@@ -21,16 +21,15 @@ from attncli.classroom.answer_files import (
     read_answer_file,
     whose,
 )
-from attncli.classroom.answered_problems import by_student, merged, tells_problem
+from attncli.classroom.answered_problems import ReadAnswers, by_student, merged, tells_problem
 from attncli.classroom.assignment import ProblemSet
 from attncli.classroom.name_index import words_of
-from attncli.core.errors import Fault, InputError, Place, changed, collected, error_at, refuse
+from attncli.core.errors import InputError, Place, error_at, refuse
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import all_of, as_cell, count_of, csv_text, regex, visible
 from attncli.reading.document import Submission
-from attncli.reading.files import Folder, is_file, is_folder, is_hidden, natural, without_zip
+from attncli.reading.files import Folder, folder_name, is_file, is_folder, natural
 from attncli.reading.read import read_table
-from attncli.reading.submissions import ReadAnswers
 
 OPEN, PASSED_OVER = "open", "passed over"
 """The beginnings of rules for files that the teacher should look at, and that count for nobody."""
@@ -80,6 +79,8 @@ def manifest(sources: Sequence[str], course: Course) -> list[ManifestEntry]:
             entries += _without_answers(one, layout, entries)
         elif one.kind == "other":
             entries.append(ManifestEntry("", "", one.path, PASSED_OVER))
+        elif one.kind == "hidden":
+            continue
         elif one.is_of_several:
             entries += _of_several(one, course)
         else:
@@ -92,7 +93,7 @@ def manifest(sources: Sequence[str], course: Course) -> list[ManifestEntry]:
     answered = {(one.student, n) for one in entries for n in one.answers if one.read(n)}
     entries = [_opened(one, answered) for one in entries]
     _tell_passed_over(every, entries, course)
-    return [one for one in entries if not is_hidden(Path(one.file).name)]
+    return entries
 
 
 def _without_answers(
@@ -103,7 +104,7 @@ def _without_answers(
     if not seen or not layout.student(one):
         return
     name = layout.student(one)[-1]
-    path = next(p for p in (Path(one.path), *Path(one.path).parents) if without_zip(p.name) == name)
+    path = next(p for p in (Path(one.path), *Path(one.path).parents) if folder_name(str(p)) == name)
     students, rule, _ = whose(one, layout)
     error = error_at(Place(str(path)), NO_ANSWERS)
     answers = dict.fromkeys(range(len(layout.course.problems.keys)), error)
@@ -215,15 +216,15 @@ def _opened(entry: ManifestEntry, answered: Container[tuple[str, int]]) -> Manif
 def _tell_passed_over(
     every: Sequence[AnswerFile], entries: Sequence[ManifestEntry], course: Course
 ) -> None:
-    paths = {one.file for one in entries if one.rule.startswith(PASSED_OVER)}
+    paths_passed_over = {one.file for one in entries if one.rule.startswith(PASSED_OVER)}
     for source in dict.fromkeys(one.source for one in every):
-        passed_over = [one.path for one in every if one.source == source and one.path in paths]
-        passed_over.sort(key=lambda path: (len(Path(path).parts), natural(path)))
-        shown = [path for path in passed_over if not is_hidden(Path(path).name)]
-        names = [visible(str(Path(path).relative_to(source))) for path in shown]
-        hidden = len(passed_over) - len(shown)
+        of_source = [one for one in every if one.source == source]
+        paths = [one.path for one in of_source if one.path in paths_passed_over]
+        paths.sort(key=lambda path: (len(Path(path).parts), natural(path)))
+        names = [visible(str(Path(path).relative_to(source))) for path in paths]
+        hidden = sum(one.kind == "hidden" for one in of_source)
         others = [count_of(hidden, "hidden file")] if hidden else []
-        if passed_over:
+        if names or others:
             course.tell(f"{visible(source)}: passed over {few(names, *others)}")
 
 
@@ -268,13 +269,15 @@ def read_manifest(
     if missing := [name for name in COLUMNS[:3] if name not in header]:
         hint = f"the first line of a manifest is {','.join(COLUMNS)}"
         raise error_at(Place(file, 1), f"a column is missing: {', '.join(missing)}", hint)
-    entries, faults = list[ManifestEntry](), list[Fault]()
+    entries, errors = list[ManifestEntry](), list[InputError]()
     lines_of = cache(partial(_lines, course=course))  # of a table, which many rows name
     for row in table.rows[1:]:
         cells = dict(zip(header, [*row.cells, *[""] * len(header)], strict=False))
-        with collected(faults):
+        try:
             entries.append(_followed(cells, table.place(row), course, lines_of, folder))
-    refuse(list(dict.fromkeys(faults)))
+        except InputError as error:
+            errors.append(error)
+    refuse([fault for error in errors for fault in error.faults])
     return entries
 
 
@@ -307,9 +310,12 @@ def _followed(
     if len(wanted) < len(words):
         hint = f"there are {len(course.problems.keys)}: write their numbers"
         raise error_at(place, f"there is no problem {visible(problem)}", hint)
-    with changed(lambda fault: replace(fault, message=f"{path}: {fault.message}", place=place)):
-        for name in {path, LINE.sub(r"\g<file>", path)}:
+    for name in {path, LINE.sub(r"\g<file>", path)}:
+        try:
             folder.file(str(Path(name).absolute()))
+        except InputError as error:
+            (fault,) = error.faults
+            raise error_at(place, f"{path}: {fault.message}", fault.hint) from None
     answers = _read(path, wanted, place, course, lines_of)
     chosen = {n: read for n, read in answers.items() if not wanted or n in wanted}
     nearest = [] if student else course.roster.named_in(rule)

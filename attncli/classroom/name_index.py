@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from itertools import combinations
+from os import PathLike
 from typing import BinaryIO, Generic, TypeAlias, TypeVar
 
-from attncli.core.errors import Place, error_at
-from attncli.core.records import Record, replace
-from attncli.core.text.strings import lines_of, regex, visible
-from attncli.reading.cells import CsvText, Table
-from attncli.reading.document import FileName
-from attncli.reading.headings import NO_STUDENTS, folded_heading, name_columns
-from attncli.reading.read import read_table
+from attncli.core.text.strings import regex
+from attncli.reading.people import Person, read_people
 
 Owner = TypeVar("Owner")
 """Who or what has a name: the full name of a student, the index of a problem."""
@@ -68,16 +63,6 @@ OTHER_NUMBER = regex(
 COPY = regex(r"(?<!\s)\s*+\(\d++\)\s*+\Z")
 """The number that a browser adds to the name of a file that was there already."""
 
-IDENTIFIER = regex(
-    r"(?s:.*\b(s?id|sis|e-?mail|mail|user ?name|login|net ?id|(student|id) number)\b.*|matr.*)"
-)
-"""Headings of the columns in which each student has another number, address or word."""
-
-QUOTED_CELL = regex(r'"(([^"]|"")*)"')
-"""A line that is one cell of CSV in quotes; a quote in it is written twice."""
-
-ROSTER_HINT = "head the column of the names by Name, or write one name per line"
-
 
 def words_of(text: str) -> tuple[str, ...]:
     """Return the words of a name in the form in which names are compared.
@@ -126,14 +111,6 @@ class NameIndex(Generic[Owner]):
 
 def _is_inside(span: Span, other: Span) -> bool:
     return span != other and other[0] <= span[0] and span[1] <= other[1]
-
-
-class Person(Record):
-    """A student: the name, the row of the roster, and other words that mean this student alone."""
-
-    name: str
-    cells: tuple[str, ...] = ()
-    identifiers: tuple[str, ...] = ()
 
 
 class Roster:
@@ -302,53 +279,10 @@ class ProblemNames:
         return self._by_number.get(number.lstrip("0"))
 
 
-def read_roster(source: FileName, stdin: BinaryIO | None = None) -> Roster:
+def read_roster(source: str | PathLike[str], stdin: BinaryIO | None = None) -> Roster:
     """Return the students of a class, in their order.
 
     The first line of a CSV file heads a column Name or Student, or First name and Last name; any
     other file has one name per line. "-" is standard input.
     """
-    table = read_table(source, stdin)
-    name = table.name
-    if isinstance(table, CsvText) and table.delimiter == " ":  # no cells, so each line is a name
-        people, heads = [Person(line, (line,)) for line in _lines(table.text)], ["name"]
-    else:
-        heads = table.rows[0].cells
-        people = list(_told_apart(list(_people(table, name))))
-    if not people:
-        raise error_at(Place(name), "the roster has no names", ROSTER_HINT)
-    return Roster(people, heads)
-
-
-def _lines(text: str) -> Iterator[str]:
-    for number, line in enumerate(filter(None, map(str.strip, lines_of(text)))):
-        match = QUOTED_CELL.fullmatch(line)
-        plain = " ".join((match[1].replace('""', '"') if match else line).split())
-        if plain and not (number == 0 and name_columns([folded_heading(plain)])):
-            yield plain
-
-
-def _people(table: Table, name: str) -> Iterator[Person]:
-    header, *rows = table.rows
-    words = list(map(folded_heading, header.cells))
-    columns = name_columns(words)
-    if not columns:
-        heads = ", ".join(map(visible, header.cells))
-        message = f"no column of the roster is that of the names: {heads}"
-        raise error_at(Place(name, header.line), message, ROSTER_HINT)
-    identifying = [index for index, word in enumerate(words) if IDENTIFIER.fullmatch(word)]
-    for row in rows:
-        cells = [*row.cells, *[""] * (len(words) - len(row.cells))]
-        identifiers = tuple(cells[index] for index in identifying if cells[index])
-        called = " ".join(" ".join(cells[index] for index in columns).split())
-        called = called or next(iter(identifiers), "")
-        if called and folded_heading(called) not in NO_STUDENTS:
-            yield Person(called, tuple(cells[: len(words)]), identifiers)
-
-
-def _told_apart(people: Sequence[Person]) -> Iterator[Person]:
-    """Yield the students, those of one name with their numbers, as Ann Lee (4711)."""
-    count = Counter(person.name for person in people)
-    for one in people:
-        is_alone = count[one.name] == 1 or not one.identifiers
-        yield one if is_alone else replace(one, name=f"{one.name} ({one.identifiers[0]})")
+    return Roster(*read_people(source, stdin))

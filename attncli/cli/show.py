@@ -311,6 +311,6 @@ def _problem_files(source: str, allow_outside: bool) -> list[str]:
 
     if not source or not is_folder(source):
         return [source]
-    from attncli.classroom.assignment import problem_files
+    from attncli.reading.folders import problem_files
 
     return [*problem_files(source, allow_outside)]

@@ -13,7 +13,7 @@ from attncli.checking.check import Graded, Report
 from attncli.checking.judging import judged_steps
 from attncli.checking.judging.judged_steps import Compared, Difference, Finding, Given, Judged
 from attncli.classroom.grading import Student
-from attncli.classroom.name_index import Person, Roster
+from attncli.classroom.name_index import Roster
 from attncli.core.errors import fail
 from attncli.core.problem.marking import as_points
 from attncli.core.text.numbers import every_digit
@@ -25,6 +25,7 @@ from attncli.printing.formats import ReportSelection
 from attncli.printing.record import json_lines
 from attncli.printing.report import ReportPage, label_at, report_page, some_places
 from attncli.reading.document import Unread
+from attncli.reading.people import Person
 
 NO_GRADE = "-"
 """The text for points that are not known: Moodle and Canvas read it as no grade. An empty cell of a

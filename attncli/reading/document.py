@@ -271,6 +271,19 @@ class Submission(Record, eq=False):
         """True for a row of a table of many students, whose headings are names of cells."""
         return self.heading is not nowhere
 
+    def part(self, keys: Mapping[str, str]) -> Submission:
+        """Return the answers of some keys; they are by the names that these have here."""
+
+        def in_whole(path: KeyPath) -> KeyPath:
+            return (keys.get(str(path[0]), path[0]), *path[1:]) if path else path
+
+        return replace(
+            self,
+            matrices={name: self.matrices[key] for name, key in keys.items()},
+            locate=lambda path: self.locate(in_whole(path)),
+            heading=lambda path: self.heading(in_whole(path)),
+        )
+
     def joined(self, other: Submission) -> Submission:
         """Return the answers of both; those of the other one count where both have a key."""
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from itertools import chain, combinations
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import BinaryIO
 
 from attncli.core.errors import InputError, error_at, fail, located, refuse
 from attncli.core.problem.keys import KEYS, REPLACES
@@ -32,12 +32,6 @@ from attncli.reading.read import TABLE_SUFFIXES, read, read_table
 UNKNOWN_CLASS = KnownClass()
 
 MAP_HINT = "write such as 'Question 1=weights[1,1]', or name a file of such pairs"
-
-ReadAnswers: TypeAlias = Submission | InputError
-"""The answers to a problem, or why they could not be read."""
-
-ReadSubmission: TypeAlias = tuple[str, ReadAnswers]
-"""The name of a submission, and what was read."""
 
 
 def load_answers(
@@ -64,7 +58,7 @@ def load_each_submission(
     stdin: BinaryIO | None = None,
     allow_outside: bool = False,
     known: KnownClass = UNKNOWN_CLASS,
-) -> Iterator[ReadSubmission]:
+) -> Iterator[tuple[str, Submission | InputError]]:
     """Yield the name of every submission of a file, and the submission or its error."""
     found_in = read(source, stdin, dict.fromkeys(KEYS_BESIDE_STEPS, False), of_class=known)
     documents = map(_with_step, found_in)

@@ -16,9 +16,10 @@ import pytest
 
 import attncli
 from attncli.classroom.assignment import Assignment
-from attncli.classroom.name_index import Person, Roster
+from attncli.classroom.name_index import Roster
 from attncli.reading.document import KnownClass, Submission
 from attncli.reading.headings import likely_cell, named_cell
+from attncli.reading.people import Person
 from attncli.reading.submissions import load_each_submission
 from tests.classroom.course import SMALL, book, write
 from tests.conftest import Attn, cases, table
