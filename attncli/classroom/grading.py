@@ -241,7 +241,7 @@ def grade_all(
     stdin: BinaryIO | None = None,
     matrices: Mapping[str, str] = EMPTY,
     allow_outside: bool = False,
-    headings: Headings = EMPTY,
+    headings: Mapping[str, str] = EMPTY,
     roster: Roster | None = None,
 ) -> Iterator[Graded]:
     """Yield the report on every submission, or why there is none.

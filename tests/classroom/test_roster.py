@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from attncli.classroom.name_index import ProblemNames, Roster
-from attncli.reading.people import Person, read_roster
+from attncli.classroom.name_index import ProblemNames, Roster, read_roster
+from attncli.reading.people import Person
 from tests.conftest import cases, table
 
 CLASS = [Person(*one) if isinstance(one, list) else Person(one) for one in table("roster", "CLASS")]
