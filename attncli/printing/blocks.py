@@ -1,4 +1,4 @@
-"""What a page is made of, from a whole page down to one matrix; each format writes all of it.
+"""The parts of a page, from the whole down to one matrix; each format writes all of them.
 
 `page` builds the page of a trace. A record says what is shown; how that looks, and what of it is
 side by side, is known to the writer of a format only.

@@ -1,4 +1,4 @@
-"""What is wrong in plain words: syntax errors of YAML, and keys without a value."""
+"""Faults of a text in plain words: syntax errors of YAML, and keys without a value."""
 
 from __future__ import annotations
 

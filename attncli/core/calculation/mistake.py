@@ -92,10 +92,10 @@ def in_words(word: Words | Expression, step: Step) -> Words:
 
 
 Made: TypeAlias = Expression | Change
-"""What is calculated instead: in a node or a step, or in several steps, by their names."""
+"""The changed calculation: of a node or a step, or of several steps by their names."""
 
 Changes: TypeAlias = Iterator[Made | tuple[Made, Blanks]]
-"""What a mistake may make of a step, perhaps with words for its sentence."""
+"""One result of a mistake in a step, perhaps with words for its sentence."""
 
 Nodes: TypeAlias = Iterator[Expression]
 """The expressions that a mistake puts in the place of one node."""
