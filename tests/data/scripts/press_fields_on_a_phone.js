@@ -28,7 +28,8 @@ all.forEach(function (field) {
   button.scrollIntoView({block: "nearest"});
   found.buttons += isFree(button);
   field.value = "-inf";
-  if (field.scrollWidth > field.clientWidth) found.fit.push(field.ariaLabel);
+  // Each width is rounded to whole pixels by itself, so that equal ones may differ by 1.
+  if (field.scrollWidth > field.clientWidth + 1) found.fit.push(field.ariaLabel);
   field.value = "";
 });
 d.querySelectorAll(".scroll").forEach(function (box) {
