@@ -247,21 +247,20 @@ class AnswerKey:
         Raises:
             InputError: for answers that cannot be read.
         """
-        submission = (
-            answers if isinstance(answers, Submission) else submission_of(answers, "answers")
-        )
-        contents = contents_of(submission) if self._reference.is_small else ""
+        if not isinstance(answers, Submission):
+            answers = submission_of(answers, "answers")
+        contents = contents_of(answers) if self._reference.is_small else ""
         report = self._reports.pop(contents, None)
         if report is None:
-            with located(submission.locate):
-                refuse_many_unknown(submission.answers, self.trace)
-            report, said, skipped = judged_as_read(submission, self.trace, self._judged)
+            with located(answers.locate):
+                refuse_many_unknown(answers.answers, self.trace)
+            report, said, skipped = judged_as_read(answers, self.trace, self._judged)
             report = replace(report, said=said + report.said, skipped=report.skipped + skipped)
         if contents and not report.tells_place:
             self._reports[contents] = report  # as the last one, which is dropped last
             if len(self._reports) > MAX_KEPT_REPORTS:
                 self._reports.pop(next(iter([*self._reports])), None)  # a thread may have done so
-        return replace(report, name=submission.name, strict=strict, comment=submission.comment)
+        return replace(report, name=answers.name, strict=strict, comment=answers.comment)
 
     def misfits(self, submission: Submission) -> tuple[int, int]:
         """Return how many matrices have the shape of no step of this name, and how many no name."""
@@ -277,17 +276,14 @@ class AnswerKey:
     def _of_arrays(
         self, submission: Submission, trace: Trace, arrays: Matrices, dtype: str
     ) -> Report:
-        from attncli.checking.comparison import compared, said_of_apart
+        from attncli.checking.comparison import compared
         from attncli.checking.mistakes.catalogue import CONVENTIONS
 
         best, said = compared(trace.unrounded or trace, arrays, self.marking, dtype)
         finding = best.explained() if best.wrong else None
-        is_convention = finding is not None and finding.id in CONVENTIONS
         findings = {best.wrong[0]: finding} if finding else {}
-        if count := sum(best.apart.values()):
-            said = (*said, said_of_apart(count))
         report = self._report(submission, best.trace, best.steps, findings, arrays, said)
-        convention = finding if is_convention else None
+        convention = finding if finding and finding.id in CONVENTIONS else None
         return replace(report, dtype=dtype, convention=convention, apart=best.apart)
 
     def _report(

@@ -326,19 +326,12 @@ def convention_of(id_: str, problem: Problem) -> Finding:
     return Finding(id_, convention.message, convention.advice)
 
 
-def said_of_apart(count: int) -> str:
-    """Return a sentence on numbers of queries that see no key."""
-    cells = f"{count} {'cell' if count == 1 else 'cells'} of queries that see no key"
-    programs = "PyTorch's softmax gives nan there, a fill of −1e9 the mean, FlashAttention 0"
-    return f"{cells} {'is' if count == 1 else 'are'} not compared: {programs}."
-
-
 def compared(
     trace: Trace, arrays: Matrices, marking: Marking, dtype: str
 ) -> tuple[Comparison, tuple[str, ...]]:
     """Return arrays compared with the right way of calculating that fits most of them.
 
-    Also sentences on that way.
+    Also sentences on that way, and on numbers that are not compared.
     """
     best, said = Comparison(trace, arrays, marking, dtype), list[str]()
     for words, change in _right_ways(trace, arrays) if best.wrong else ():
@@ -347,6 +340,10 @@ def compared(
             if len(again.wrong) < len(best.wrong):
                 best = again
                 said.append(words)
+    if count := sum(best.apart.values()):
+        cells = f"{count} {'cell' if count == 1 else 'cells'} of queries that see no key"
+        programs = "PyTorch's softmax gives nan there, a fill of −1e9 the mean, FlashAttention 0"
+        said.append(f"{cells} {'is' if count == 1 else 'are'} not compared: {programs}.")
     return best, tuple(said)
 
 

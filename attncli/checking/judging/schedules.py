@@ -126,15 +126,16 @@ def _factor(node: Scale | Exp) -> float:
 
 
 STEP_GROUPS = (
-    *(
-        "Q K V frequencies angles",
-        "h cos sin",
-        "hidden",
-        "scores",
-        "scaled",
-        "capped biased masked",
-    ),
-    *("exp", "sum", "weights", "context c concat aligned"),
+    "Q K V frequencies angles",
+    "h cos sin",
+    "hidden",
+    "scores",
+    "scaled",
+    "capped biased masked",
+    "exp",
+    "sum",
+    "weights",
+    "context c concat aligned",
 )
 """Steps that people round together, by the first part of their names; all others join the last."""
 

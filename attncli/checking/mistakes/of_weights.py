@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -26,7 +26,7 @@ from attncli.core.calculation.mistake import (
 from attncli.core.calculation.trace import Trace
 from attncli.core.problem.keys import KINDS
 from attncli.core.records import replace
-from attncli.core.tape.evaluation import array_of, rewritten, walk
+from attncli.core.tape.evaluation import array_of, rewritten, sources, walk
 from attncli.core.tape.operations import Add, Divide, MatMul, Scale, Transposed
 from attncli.core.tape.step import Expression, Operation, Step
 
@@ -47,8 +47,7 @@ def earlier_step_used(step: Step, trace: Trace) -> Changes:
         while is_named(used, SCORE_STEPS) and isinstance(used.operation, Operation):
             used = used.operation.operands[0]
             if isinstance(used, Step):
-                words = {"used": used.name, "right": right.name}
-                yield replace(node, **{name: used}), words
+                yield replace(node, **{name: used}), {"used": used.name, "right": right.name}
 
 
 @mistake(
@@ -190,26 +189,15 @@ def input_instead_of_values(step: Step, trace: Trace) -> Changes:
     node = made_of(step)
     if not is_mixture(node):
         return
-    for other in (*_inputs(trace), *_inputs_of_layer(trace)):
-        # In pooling, and between two sentences, an input itself is what is mixed.
-        if other is not node.right:
-            if "head" in step.leading:
-                cut = SplitHeads(other, trace.problem.heads)
-                yield replace(node, right=cut), {"used": other.name}
-            yield replace(node, right=other), {"used": other.name}
-
-
-def _inputs(trace: Trace) -> Iterator[Step]:
-    for name in ("X", "memory"):
-        if name in trace.inputs:
-            yield trace.inputs[name]
-
-
-def _inputs_of_layer(trace: Trace) -> Iterator[Step]:
+    inputs = [trace.inputs[name] for name in ("X", "memory") if name in trace.inputs]
     if KINDS[trace.problem.kind].has_layers and "V" in trace.steps:
-        for part in walk(made_of(trace.steps["V"])):
-            if isinstance(part, Step) and part.operation is not None:
-                yield part
+        inputs += [one for one in sources(trace.steps["V"]) if one.operation is not None]
+    # In pooling, and between two sentences, an input itself is what is mixed.
+    for other in (one for one in inputs if one is not node.right):
+        if "head" in step.leading:
+            cut = SplitHeads(other, trace.problem.heads)
+            yield replace(node, right=cut), {"used": other.name}
+        yield replace(node, right=other), {"used": other.name}
 
 
 @mistake("The weights were multiplied by {used}, not by the values.")
@@ -333,20 +321,20 @@ def heads_in_wrong_order(node: MergeHeads) -> Nodes:
 @mistake("Head {head} was left out.", "Put all heads side by side.")
 def head_missing(step: Step, trace: Trace) -> Changes:
     heads = trace.problem.heads
+
+    def without(node: Expression, head: int) -> Nodes:
+        def dropped(array: Any) -> Any:
+            width = array.shape[-1]
+            return array * np.where(np.arange(width) // (width // heads) == head, 0.0, 1.0)
+
+        if isinstance(node, MergeHeads):
+            yield wrong(dropped, node)
+        elif isinstance(node, MatMul) and is_named(node.right, "W_o"):
+            yield replace(node, left=wrong(dropped, node.left))
+
     for head in range(heads if heads > 1 else 0):
-        for other in rewritten(made_of(step), partial(_without_head, head=head, heads=heads)):
+        for other in rewritten(made_of(step), partial(without, head=head)):
             yield other, {"head": str(head + 1)}
-
-
-def _without_head(node: Expression, head: int, heads: int) -> Nodes:
-    def dropped(array: Any) -> Any:
-        width = array.shape[-1]
-        return array * np.where(np.arange(width) // (width // heads) == head, 0.0, 1.0)
-
-    if isinstance(node, MergeHeads):
-        yield wrong(dropped, node)
-    elif isinstance(node, MatMul) and is_named(node.right, "W_o"):
-        yield replace(node, left=wrong(dropped, node.left))
 
 
 @mistake("The heads were added up.", "Put them side by side: their features stay apart.")

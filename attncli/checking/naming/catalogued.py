@@ -30,7 +30,8 @@ SWAPPED = {"swapped_q_k": ("Q", "K"), "swapped_k_v": ("K", "V"), "swapped_q_v": 
 """The two steps that each of these mistakes exchanges."""
 
 ALIKE = (
-    *({"key_not_transposed", "step_transposed"}, {"scores_transposed", "swapped_q_k"}),
+    {"key_not_transposed", "step_transposed"},
+    {"scores_transposed", "swapped_q_k"},
     {"key_and_value_exchanged", "step_transposed"},
     *({"wrong_weight_matrix", swapped} for swapped in SWAPPED),
 )
@@ -335,16 +336,10 @@ def _is_in_reach(wrong: WrongStep, numbers: Array) -> bool:
 
 def _is_seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
     """Return True if other steps show a mistake, too; None if it changes no other shown step."""
-    seen = None
-    for name in change:
-        other = judge.trace.steps.get(name)
-        is_shown = isinstance(judge.matrices.get(name), Written)
-        if name == step.name or other is None or not is_shown:
-            continue
-        if not _is_seen_in(judge, other, {name: change[name]}):
-            return False
-        seen = True
-    return seen
+    others = [judge.trace[name] for name in change if name != step.name and name in judge.trace]
+    shown = [one for one in others if isinstance(judge.matrices.get(one.name), Written)]
+    seen = all(_is_seen_in(judge, one, {one.name: change[one.name]}) for one in shown)
+    return seen if shown else None
 
 
 def _is_seen_in(judge: Judge, step: Step, change: Change) -> bool:

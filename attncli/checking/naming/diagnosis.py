@@ -95,9 +95,15 @@ OF_ONE_CELL = (line_slips.mask_slip, *OF_A_NUMBER, hypotheses.other_term)
 """Explanations of one wrong number, in the order of trial."""
 
 OF_SEVERAL = (
-    *(line_slips.mask_slip, line_slips.wrong_signs, line_slips.other_divisor),
-    *(line_slips.common_factor, line_slips.other_step, line_slips.exchange),
-    *(line_slips.other_score, line_slips.like_another_line, line_slips.misread_factor),
+    line_slips.mask_slip,
+    line_slips.wrong_signs,
+    line_slips.other_divisor,
+    line_slips.common_factor,
+    line_slips.other_step,
+    line_slips.exchange,
+    line_slips.other_score,
+    line_slips.like_another_line,
+    line_slips.misread_factor,
 )
 """Explanations of several wrong numbers, in the order of trial."""
 
