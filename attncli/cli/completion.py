@@ -110,8 +110,8 @@ def candidates(words: list[str], last: str, root: Any) -> Candidates | None:
         option, _, last = last.partition("=")
         prefix = f"{option}="
         words.append(option)
-    options = (p for p in command.params if words and words[-1] in p.opts and not p.is_flag)
-    parameter = next(options, None)
+    options = [p for p in command.params if p.param_type_name == "option" and not p.is_flag]
+    parameter = next((p for p in options if words and words[-1] in p.opts), None)
     if parameter is not None:
         words.pop()  # click would refuse an option without a value
     # click reads what is complete; it ignores whatever is wrong with it.
@@ -125,7 +125,7 @@ def candidates(words: list[str], last: str, root: Any) -> Candidates | None:
     values = values_of(parameter.name, last, context)
     if values is None:
         return None
-    values = values or dict.fromkeys(getattr(parameter.type, "choices", ()), "")
+    values = values or _named(parameter.shell_complete(context, last))
     return {prefix + word: values[word] for word in values if word.startswith(last)}
 
 

@@ -9,10 +9,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from textwrap import indent
-from typing import Any
+from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer import Option
+from typer.core import TyperCommand, TyperGroup
 
 from attncli.cli.output import READER_WENT_AWAY, leave, status_of
 from attncli.core.arithmetic.machine import keep_within_memory
@@ -155,8 +156,9 @@ class Group(WithHelp, TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that is called; refuse the name of a file."""
         word = args[0]
-        is_file = word == "-" or "." in word or os.path.isfile(word)  # noqa: PTH113
-        if is_file and word not in SUMMARIES:
+        if word in SUMMARIES:
+            return word, build(word, args[1:]), args[1:]
+        if word == "-" or "." in word or os.path.isfile(word):  # noqa: PTH113
             from shlex import join
 
             hint = f"to calculate it, write attn compute {join(args)}"
@@ -171,15 +173,17 @@ class Group(WithHelp, TyperGroup):
             formatter.write_dl([(f"  {name:{width}}", said)])
 
 
-def build(name: str) -> Any:
-    """Return the click command of this name."""
-    function = getattr(import_module(f"attncli.cli.{MODULES.get(name, name)}"), name)
+def build(name: str, words: Sequence[str] = ("--help",)) -> Any:
+    """Return the command of this name, with the flags of keys if a word may be one, or is -h."""
+    command = getattr(import_module(f"attncli.cli.{MODULES.get(name, name)}"), name)
+    if hasattr(command, "flags"):
+        from attncli.cli.options import with_flags
+
+        are_used = any(word[:1] == "-" and ("-" in word[1:] or "h" in word) for word in words)
+        command = with_flags(command, are_used)
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(name, cls=Command, help=SUMMARIES[name], epilog=epilog(name))(function)
-    command: Any = typer.main.get_command(app)
-    flags = getattr(function, "flags", {})
-    command.params = [one for param in command.params for one in flags.get(param.name, [param])]
-    return command
+    app.command(name, cls=Command, help=SUMMARIES[name], epilog=epilog(name))(command)
+    return typer.main.get_command(app)
 
 
 class Command(WithHelp, TyperCommand):
@@ -192,6 +196,11 @@ class Command(WithHelp, TyperCommand):
             args = [re.sub(r"^-(?=\.?\d)", "−", word) for word in args]
         return super().parse_args(ctx, args)
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the same words whichever version of typer there is."""
+        names = [str(x.metavar) for x in self.params if x.param_type_name == "argument"]
+        return ["[OPTIONS]", *(x if x.startswith("[") else f"{{{x}}}" for x in names)]
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then each group of options."""
         for name, rows in groups_of(self, ctx).items():
@@ -203,12 +212,13 @@ class Command(WithHelp, TyperCommand):
 def groups_of(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:
     """Return the arguments, then each group of options: how each is written, and its help."""
     groups: dict[str, list[tuple[str, str]]] = {name: [] for name in OPTION_GROUPS}
-    special = {"argument": "Arguments", "help": "Options"}
     for param in command.get_params(ctx):
         row = param.get_help_record(ctx)
-        if row is not None:
-            kind = special.get(param.param_type_name) or special.get(param.name)
-            groups[kind or param.rich_help_panel or "Calculation"].append(row)
+        if param.param_type_name == "argument":
+            groups["Arguments"].append((param.metavar, row[1]))
+        elif row is not None:
+            kind = "Options" if param.name == "help" else param.rich_help_panel
+            groups[kind or "Calculation"].append(row)
     return {name: rows for name, rows in groups.items() if rows}
 
 
@@ -221,7 +231,7 @@ def epilog(command: str) -> str:
     return "\n\n".join([*paragraphs, f"\b\nExamples:\n{examples}"])
 
 
-def _version(_context: Any, _option: Any, value: bool) -> None:
+def _version(value: bool) -> None:
     if value:
         from attncli import __version__
 
@@ -229,24 +239,24 @@ def _version(_context: Any, _option: Any, value: bool) -> None:
         raise typer.Exit
 
 
-VERSION = TyperOption(
-    param_decls=["--version"],
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_version,
-    help="Show the version.",
-)
-
-app = Group(
-    name="attn",
+app = typer.Typer(
+    cls=Group,
     help="Show every number of an attention calculation, the way a careful person would write it.",
     epilog="Start with: attn new hw.yaml, then attn compute hw.yaml",
-    params=[VERSION],
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": HELP_OPTIONS},
 )
+
+
+@app.callback()
+def attn(
+    version: Annotated[
+        bool, Option("--version", is_eager=True, callback=_version, help="Show the version.")
+    ] = False,
+) -> None:
+    """Take the options of `attn` itself."""
 
 
 def main() -> None:
@@ -261,7 +271,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
     def work() -> object:
         try:
-            return app(arguments, prog_name="attn")
+            return typer.main.get_command(app)(arguments, prog_name="attn")
         except SystemExit as end:
             # typer replaces the stream if the reader of its help went away.
             return end.code if sys.stdout is stdout else READER_WENT_AWAY

@@ -9,12 +9,12 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial, wraps
+from functools import partial
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, TypeAlias
 
 from typer import Option
-from typer.core import TyperOption
 
 from attncli.cli.output import refuse_input, tell
 from attncli.core.arithmetic.machine import of_bytes, room_within_limit
@@ -117,61 +117,89 @@ MAIN_MARKING = ("ask", "points", "decimals_asked")
 
 Command: TypeAlias = Callable[..., None]
 
+Flags: TypeAlias = Mapping[str, Parameter]
+"""The parameter of a command, with a flag of typer, for each key that it sets."""
 
-TextsByKey = Annotated[Mapping[str, str], Option(parser=str)]
-"""The parameter of a command that `main.build` replaces by flags, one for each key."""
+TextsByKey: TypeAlias = Mapping[str, str]
+"""The parameter of a command for which `with_flags` puts flags."""
 
 
 def key_flags(*shown: str) -> Callable[[Command], Command]:
-    """Return a decorator that replaces the parameter `keys` of a command by a flag for each key.
+    """Return a decorator that gives a command a flag for each key, in place of `keys`.
 
-    Those of the `shown` keys are on the short help page. The command gets a mapping of keys to the
-    texts of their flags.
+    Those of the `shown` keys are on the short help page.
     """
-    from attncli.core.problem.keys import KEYS
 
-    flags: dict[str, TyperOption] = {}
-    for key in dict.fromkeys((*shown, *KEYS)):
-        if names := KEYS[key].flags_of(key):
-            panel = None if key in shown else "Keys of the problem"
-            flags[key] = _flag(key, *names, help=KEYS[key].help, rich_help_panel=panel)
-    return partial(_with_flags, "keys", flags)
+    def flags() -> Flags:
+        from attncli.core.problem.keys import KEYS
+
+        made: dict[str, Parameter] = {}
+        for key in dict.fromkeys((*shown, *KEYS)):
+            if names := KEYS[key].flags_of(key):
+                panel = None if key in shown else "Keys of the problem"
+                made[key] = _flag(key, *names, help=KEYS[key].help, rich_help_panel=panel)
+        return made
+
+    return partial(_note_flags, "keys", flags)
 
 
 def marking_flags(**helps: str) -> Callable[[Command], Command]:
-    """Return a decorator that replaces the parameter `asked` of a command by `MARKING_OPTIONS`.
+    """Return a decorator that gives a command `MARKING_OPTIONS`, in place of `asked`.
 
-    With `helps` there are only those options, with another help. The command gets a mapping of keys
-    such as `marking.ask` to the texts of their options.
+    With `helps` there are only those options, with another help. Their keys are such as
+    `marking.ask`.
     """
-    flags: dict[str, TyperOption] = {}
-    for name in helps or MARKING_OPTIONS:
-        metavar, help_ = MARKING_OPTIONS[name]
-        panel = "Marking" if name in MAIN_MARKING else "More"
-        settings = {"metavar": metavar, "rich_help_panel": panel, "multiple": name == "ask"}
-        option = f"--{name.replace('_', '-')}"
-        key = f"marking.{name.removesuffix('_asked')}"
-        flags[key] = _flag(name, option, help=helps.get(name, help_), **settings)
-    return partial(_with_flags, "asked", flags)
+
+    def flags() -> Flags:
+        made: dict[str, Parameter] = {}
+        for name in helps or MARKING_OPTIONS:
+            metavar, help_ = MARKING_OPTIONS[name]
+            panel = "Marking" if name in MAIN_MARKING else "More"
+            settings: dict[str, Any] = {
+                "metavar": metavar,
+                "rich_help_panel": panel,
+                "multiple": name == "ask",
+            }
+            option = f"--{name.replace('_', '-')}"
+            key = f"marking.{name.removesuffix('_asked')}"
+            made[key] = _flag(name, option, help=helps.get(name, help_), **settings)
+        return made
+
+    return partial(_note_flags, "asked", flags)
 
 
-def _flag(*names: str, **settings: Any) -> TyperOption:
-    """Return an option that takes a text; by way of a signature it would take twice the time."""
-    return TyperOption(param_decls=[*names], show_default=True, **settings)
+def _note_flags(parameter: str, flags: Callable[[], Flags], command: Command) -> Command:
+    command.__dict__["flags"] = parameter, flags
+    return command
 
 
-def _with_flags(parameter: str, flags: Mapping[str, TyperOption], command: Command) -> Command:
-    """Return a command whose parameter is a mapping, with an option for each of its keys."""
+def _flag(name: str, *names: str, multiple: bool = False, **settings: Any) -> Parameter:
+    form = WordList if multiple else str | None
+    option = Option(None, *names, **settings)  # in `Annotated` it would take twice the time
+    return Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, annotation=form, default=option)
 
-    @wraps(command)
-    def with_flags(**arguments: Any) -> None:
-        values = {key: arguments.pop(flag.name or key) for key, flag in flags.items()}
-        chosen = {key: value for key, value in values.items() if value not in (None, [], ())}
-        texts = {key: x if isinstance(x, str) else ",".join(x) for key, x in chosen.items()}
-        command(**arguments | {parameter: texts})
 
-    with_flags.__dict__["flags"] = {parameter: [*flags.values()]}
-    return with_flags
+def with_flags(command: Command, are_used: bool) -> Command:
+    """Return a command with its flags of keys, which set a mapping of keys to texts.
+
+    Unless they are used, it has none: typer takes a millisecond to make those of all keys.
+    """
+    mapping, flags = command.__dict__["flags"]
+    by_key: Flags = flags() if are_used else {}
+
+    def called(**arguments: Any) -> None:
+        texts = {}
+        for key, flag in by_key.items():
+            value = arguments.pop(flag.name)
+            if value is not None:
+                texts[key] = value if isinstance(value, str) else ",".join(value)
+        command(**arguments, **{mapping: texts})
+
+    parameters: list[Parameter] = []
+    for parameter in signature(command).parameters.values():
+        parameters += by_key.values() if parameter.name == mapping else [parameter]
+    called.__dict__["__signature__"] = Signature(parameters)  # which typer reads
+    return called
 
 
 LARGE_FILES = 2**20
