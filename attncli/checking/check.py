@@ -19,14 +19,7 @@ from attncli.checking.answers.step_names import (
 )
 from attncli.checking.judging import judged_steps
 from attncli.checking.judging.agreement import agrees
-from attncli.checking.judging.judged_steps import (
-    Compared,
-    Finding,
-    Given,
-    Judged,
-    Misshapen,
-    behind,
-)
+from attncli.checking.judging.judged_steps import Finding, Judged, behind
 from attncli.checking.judging.operands import Reference
 from attncli.checking.judging.readings import Way, judged_as_read, likeliest_way
 from attncli.checking.naming.diagnosis import carried_forward
@@ -86,7 +79,7 @@ class Report(Record, Shown, eq=False):
     @property
     def tells_place(self) -> bool:
         """True if it tells the place of a matrix in a file, which has a wrong shape."""
-        return any(isinstance(judged, Misshapen) for judged in self.steps.values())
+        return any(isinstance(judged, judged_steps.Misshapen) for judged in self.steps.values())
 
     def __repr__(self) -> str:
         first = f", first at {self.first_wrong_step}" if self.first_wrong_step else ""
@@ -150,9 +143,8 @@ class Report(Record, Shown, eq=False):
             return wrong
         cells = self.counting.items()
         counting = {name for name, codes in cells if np.isin(codes, self._bad).any()}
-        counting.update(
-            behind([name for name, codes in cells if judged_steps.FOLLOWS in codes], self.steps)
-        )
+        following = [name for name, codes in cells if judged_steps.FOLLOWS in codes]
+        counting.update(behind(following, self.steps))
         return [name for name in wrong if name in counting]
 
     @property
@@ -168,7 +160,7 @@ class Report(Record, Shown, eq=False):
         is_empty = all((codes == judged_steps.MISSING).all() for codes in self.counting.values())
         if is_empty and not is_passed_over:
             return "empty"
-        given = (one for one in self.steps.values() if isinstance(one, Given))
+        given = (one for one in self.steps.values() if isinstance(one, judged_steps.Given))
         is_blank = any((one.written.texts == "").all() for one in given)  # a name without numbers
         is_left_out = self.left_out if self.marking.expected else is_blank
         return "incomplete" if is_left_out or is_passed_over else "correct"
@@ -197,7 +189,7 @@ class Report(Record, Shown, eq=False):
         follow = self.marking.follow if is_from_slip else 1.0
         # In the order of STATUSES: correct, last digit, rounded early, follows, wrong, missing.
         earned = np.array([1.0, near, near, follow, 0.0, 0.0])[judged.codes]
-        if isinstance(judged, Compared) and judged.short is not None:
+        if isinstance(judged, judged_steps.Compared) and judged.short is not None:
             written = judged.written
             is_right = agrees(written.values, written.unit, judged.step.array)
             few = self.marking.few_digits * np.where(is_right, 1.0, follow)

@@ -13,7 +13,7 @@ from attncli.cli.options import WordList
 from attncli.cli.run import Run
 from attncli.cli.terminal import Display, terminal_width, write_lines
 from attncli.core.errors import InputError, fail
-from attncli.core.records import EMPTY, Record, replace
+from attncli.core.records import Record, replace
 from attncli.core.text.strings import alike, safe, visible
 
 if TYPE_CHECKING:
@@ -50,14 +50,14 @@ NamesFlag = Annotated[str | None, options.more(metavar="'NAME: STEP, …'", help
 MapFlag = Annotated[WordList, options.more("--map", metavar="HEADING=CELL", help=MAP_HELP)]
 
 
-@options.marking_flags()
 def check(
     problem: Annotated[str, typer.Argument(metavar="INPUT", help=PROBLEM_HELP)],
     answers: Annotated[WordList, typer.Argument(metavar="[ANSWERS]...", help=ANSWERS_HELP)] = None,
+    *,
     matrix: Annotated[WordList, options.matrix(help=MATRIX_HELP)] = None,
     names: NamesFlag = None,
     strict: Annotated[bool, options.marking("--strict", help=STRICT_HELP)] = False,
-    asked: options.TextsByKey = EMPTY,
+    asked: Annotated[options.TextsByKey, options.marking_flags()],
     map_: MapFlag = None,
     roster: Annotated[str | None, options.marking("--for", metavar="FILE", help=CLASS_HELP)] = None,
     manifest: Annotated[str | None, options.more(metavar="FILE", help=MANIFEST_HELP)] = None,
@@ -68,33 +68,26 @@ def check(
     solution: Annotated[bool, options.content("--solution", help=SOLUTION_HELP)] = False,
     decimals: Annotated[int | None, options.decimals(help="Digits of the right numbers.")] = None,
     full: options.Full = False,
-    set_: options.Settings = None,
-    allow_outside: options.AllowOutside = False,
+    settings: options.SettingFlags,
     totals: Annotated[bool, options.output("--totals", help=TOTALS_HELP)] = False,
     quiet: Annotated[bool, options.quiet(help="Only the verdict.")] = False,
-    color: options.ColorOption = "auto",
-    theme: options.ThemeOption = "auto",
-    no_pager: options.NoPager = False,
-    jobs: options.Jobs = 1,
-    cluster: options.Cluster = None,
+    display: options.DisplayFlags,
+    pool: options.PoolFlags,
 ) -> None:
     sources = list(answers or ())
     matrices = options.matrix_flags(matrix, "weights=w.csv")
     files = [problem, *sources, *(file for _, file in matrices)]
-    options.prepare(files, out, feedback, manifest, jobs=jobs)
+    options.prepare(files, out, feedback, manifest, pool=pool)
     from attncli.classroom.grading import Grading, silent
     from attncli.classroom.name_index import read_roster
     from attncli.printing.formats import ReportSelection
-    from attncli.reading.load import Overrides
     from attncli.reading.submissions import for_problem_or_answers, read_headings
 
     of_problem, of_answers = for_problem_or_answers(options.by_key(matrices))
-    settings = {**asked, "names": names} if names else asked
-    settings = options.with_settings(settings, set_, of_problem)
-    overrides = Overrides(settings, of_problem, allow_outside)
+    keys = {**asked, "names": names} if names else asked
+    overrides = settings.overrides(keys, of_problem)
     format_ = targets.format_name("reports", format_, out)
     selection = ReportSelection(decimals, full, quiet, solution)
-    display = Display(color, theme, not no_pager)
     if problem_only:
         is_more = format_ != "table" or out is not None or sources or of_answers
         return _print_weaknesses(problem, overrides, selection.digits, display, bool(is_more))
@@ -106,14 +99,13 @@ def check(
         strict=strict,
         stdin=options.standard_input(),
         matrices=of_answers,
-        allow_outside=allow_outside,
+        allow_outside=settings.allow_outside,
         headings=read_headings(map_ or ()),
         tell=silent if quiet else output.tell,
         with_absent=format_ != "gradescope",  # whose file has the results of one student
         roster=people,
         manifest=manifest or "",
     )
-    pool = options.pool_of(jobs, cluster)
     raise typer.Exit(_mark(grading, pool, sources, format_, selection, out, feedback, display))
 
 

@@ -6,10 +6,9 @@ from typing import Annotated
 import typer
 
 from attncli.cli import options, targets
-from attncli.cli.options import WordList
 from attncli.cli.output import BAD_INPUT
 from attncli.cli.run import Run
-from attncli.cli.terminal import Display, as_bytes, terminal_width, write_pages
+from attncli.cli.terminal import as_bytes, terminal_width, write_pages
 
 COUNT_FORMATS = "table, json, csv or markdown."
 BYTES_HELP = "The size of a number in the cache; by default that of the file's floats, 8 in YAML."
@@ -17,36 +16,29 @@ BYTES_HELP = "The size of a number in the cache; by default that of the file's f
 
 def count(
     inputs: Annotated[list[str], typer.Argument(metavar="INPUT...", help=options.INPUTS_HELP)],
-    only: Annotated[
-        WordList, options.content(metavar="STEP[,STEP]", help="Only these steps.")
-    ] = None,
+    *,
+    only: options.Only = None,
     number_bytes: Annotated[
         int | None, options.content("--bytes", metavar="N", min=1, help=BYTES_HELP)
     ] = None,
     format_: Annotated[str | None, options.format_(help=COUNT_FORMATS)] = None,
     out: options.Out = None,
-    set_: options.Settings = None,
     keep_going: options.KeepGoing = False,
-    allow_outside: options.AllowOutside = False,
+    settings: options.SettingFlags,
     quiet: Annotated[bool, options.quiet(help="Only the table and the cache.")] = False,
-    color: options.ColorOption = "auto",
-    theme: options.ThemeOption = "auto",
-    no_pager: options.NoPager = False,
+    display: options.DisplayFlags,
 ) -> None:
     options.prepare(inputs, out)
     from attncli.core.calculation.counts import count as work_of
     from attncli.printing.counts import lines
     from attncli.printing.formats import Selection
-    from attncli.reading.load import Overrides
 
     format_ = targets.format_name("counts", format_, out)
-    settings = options.with_settings({}, set_)
     selection = Selection(only=options.step_names(only), quiet=quiet)
-    run = Run(inputs, Overrides(settings, {}, allow_outside), keep_going, quiet)
+    run = Run(inputs, settings.overrides(), keep_going, quiet)
     run.is_one_file = out is not None and not targets.is_many(out)
     every = run.each(partial(work_of, only=selection.only, number_bytes=number_bytes))
     if format_ == "table" and out is None:
-        display = Display(color, theme, not no_pager)
         pages = (lines(work, selection, terminal_width()) for work in every)
         write_pages(as_bytes(pages, display), display)
     else:

@@ -10,7 +10,7 @@ from attncli.cli import options, targets
 from attncli.cli.options import WordList, prepare
 from attncli.cli.output import BAD_INPUT, complain, tell, warn
 from attncli.cli.run import Run
-from attncli.cli.terminal import Display, terminal_width, write_lines
+from attncli.cli.terminal import terminal_width, write_lines
 from attncli.core.errors import InputError
 from attncli.core.text.strings import visible
 
@@ -34,17 +34,15 @@ CLOSED_FORMS_HELP = "Closed forms too, such as 4√3/3; needs sympy."
 def explain(
     input_: Annotated[str, typer.Argument(metavar="INPUT", help=INPUT_HELP)],
     cells: Annotated[WordList, typer.Argument(metavar="[CELL]...", help=CELLS_HELP)] = None,
+    *,
     deep: Annotated[bool, options.content("--deep", help=DEEP_HELP)] = False,
     format_: Annotated[str, options.format_(help=EXPLANATION_FORMATS)] = "table",
     decimals: options.Decimals = None,
     full: Annotated[bool, options.content("--full", help="Write long sums whole.")] = False,
     why: options.Why = False,
-    set_: options.Settings = None,
-    allow_outside: options.AllowOutside = False,
+    settings: options.SettingFlags,
     exact: Annotated[bool, options.content("--exact", help=CLOSED_FORMS_HELP)] = False,
-    color: options.ColorOption = "auto",
-    theme: options.ThemeOption = "auto",
-    no_pager: options.NoPager = False,
+    display: options.DisplayFlags,
 ) -> None:
     input_, *cells = _with_file_first([input_, *(cells or ())])
     prepare([input_])
@@ -52,17 +50,16 @@ def explain(
     from attncli.printing import explanations
     from attncli.printing.formats import Selection
     from attncli.printing.layout import plain_text
-    from attncli.reading.load import Overrides
 
     if exact:
         from attncli.core.explaining.exact import Exact
 
     format_ = targets.format_name("explanations", format_)
     selection = Selection(decimals, full, why=why)
-    run = Run([input_], Overrides(options.with_settings({}, set_), {}, allow_outside))
+    run = Run([input_], settings.overrides())
     if not cells:
         asked = (explanations.names_to_ask(trace, terminal_width()) for trace in run.traces())
-        write_lines(asked, Display(color, theme, not no_pager))
+        write_lines(asked, display)
         raise typer.Exit(BAD_INPUT if run.failed else 0)
     requests: list[explanations.Request] = []
     facts: list[list[Line]] = []  # on what is no cell, such as d_k
@@ -74,7 +71,7 @@ def explain(
         requests += explanations.requests_of(trace, known, deep, closed)
     if format_ == "table":
         pages = (explanations.lines(one, selection, terminal_width()) for one in requests)
-        write_lines(chain(facts, pages), Display(color, theme, not no_pager))
+        write_lines(chain(facts, pages), display)
     else:
         for line in chain.from_iterable(facts):
             tell(plain_text(line))

@@ -20,7 +20,7 @@ from attncli.cli.output import (
     tell,
     write_bytes,
 )
-from attncli.cli.terminal import Display, write_lines
+from attncli.cli.terminal import write_lines
 
 if TYPE_CHECKING:
     from attncli.core.attention.parameters import Parameter
@@ -50,13 +50,9 @@ VARIABLES = {
 """The environment variables that the program reads."""
 
 
-def scores(
-    color: options.ColorOption = "auto",
-    theme: options.ThemeOption = "auto",
-    no_pager: options.NoPager = False,
-) -> None:
+def scores(*, display: options.DisplayFlags) -> None:
     options.prepare_numpy()
-    write_lines([score_tables()], Display(color, theme, not no_pager))
+    write_lines([score_tables()], display)
 
 
 MAX_WIDTH = 80

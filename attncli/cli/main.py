@@ -174,13 +174,12 @@ class Group(WithHelp, TyperGroup):
 
 
 def build(name: str, words: Sequence[str] = ("--help",)) -> Any:
-    """Return the command of this name, with the flags of keys if a word may be one, or is -h."""
-    command = getattr(import_module(f"attncli.cli.{MODULES.get(name, name)}"), name)
-    if hasattr(command, "flags"):
-        from attncli.cli.options import with_flags
+    """Return the command of this name, with the flags of groups if a word may be one, or is -h."""
+    from attncli.cli.options import with_flags
 
-        are_used = any(word[:1] == "-" and ("-" in word[1:] or "h" in word) for word in words)
-        command = with_flags(command, are_used)
+    are_used = any(word[:1] == "-" and ("-" in word[1:] or "h" in word) for word in words)
+    command = getattr(import_module(f"attncli.cli.{MODULES.get(name, name)}"), name)
+    command = with_flags(command, are_used)
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(name, cls=Command, help=SUMMARIES[name], epilog=epilog(name))(command)
     return typer.main.get_command(app)

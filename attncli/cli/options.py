@@ -3,8 +3,6 @@
 Modules of commands have no postponed annotations: typer would evaluate each of them at every start.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import warnings
@@ -19,10 +17,13 @@ from typer import Option
 from attncli.cli.output import refuse_input, tell
 from attncli.core.arithmetic.machine import of_bytes, room_within_limit
 from attncli.core.errors import fail
+from attncli.core.records import EMPTY, Record
 from attncli.core.text.strings import visible
 
 if TYPE_CHECKING:
+    from attncli.cli.terminal import Display
     from attncli.core.jobs import Pool
+    from attncli.reading.load import Overrides
 
 
 Color: TypeAlias = Literal["auto", "always", "never"]
@@ -57,10 +58,6 @@ matrix = partial(Option, "--matrix", "-m", metavar="NAME=FILE")
 WordList: TypeAlias = list[str] | None
 """The value of an option that may be repeated; each time adds to it."""
 
-SET_HELP = """Set any key, such as --set round=2, --set gradient=sum; attn compute --help-all
-lists them."""
-Settings = Annotated[WordList, Option("--set", metavar="KEY=VALUE", help=SET_HELP)]
-
 INPUTS_HELP = "YAML, JSON, CSV, XLSX or NPZ files; - is standard input."
 OUT_HELP = """Write to this file; its suffix tells the format. FOLDER/, or a pattern such as
 pages/{}: a file for each {}."""
@@ -70,24 +67,77 @@ KeepGoing = Annotated[
     bool, more("--keep-going", help="Go on where a problem is wrong; exit status 2.")
 ]
 Standalone = Annotated[bool, more("--standalone", help="A complete LaTeX document.")]
-ColorOption = Annotated[Color, more("--color", help="When to colour.")]
-ThemeOption = Annotated[Theme, more("--theme", help="The terminal's background.")]
-NoPager = Annotated[bool, more("--no-pager", help="Print long output at once.")]
+Only = Annotated[WordList, content(metavar="STEP[,STEP]", help="Only these steps.")]
 Decimals = Annotated[int | None, decimals(help="Digits after the point.")]
 Full = Annotated[bool, content("--full", help="Show large matrices whole.")]
 Why = Annotated[bool, content("--why", help="Say in a sentence why each step is done.")]
-AllowOutside = Annotated[
-    bool, more("--allow-outside", help="Files may name matrix files outside their own folder.")
-]
+
+# Groups of flags
+
+Command: TypeAlias = Callable[..., None]
+
+Flags: TypeAlias = Mapping[str, Parameter]
+"""Parameters of a command, each with a flag of typer, by the names under which a group has them."""
+
+
+class FlagGroup:
+    """Flags that together are one argument of a command.
+
+    Args:
+        value: the function that makes the argument of the values of its flags.
+        flags: what returns the flags; by default, they are the parameters of `value`.
+    """
+
+    def __init__(self, value: Callable[..., Any], flags: Callable[[], Flags] | None = None) -> None:
+        self.value = value
+        self.flags = flags or (lambda: signature(value).parameters)
+
+
+def with_flags(command: Command, are_used: bool) -> Command:
+    """Return a command in which each group is replaced by its flags.
+
+    Unless they are used, it has none: typer takes a millisecond to make those of all keys.
+    """
+    groups: dict[str, tuple[FlagGroup, Flags]] = {}
+    parameters: list[Parameter] = []
+    for name, parameter in signature(command).parameters.items():
+        notes = getattr(parameter.annotation, "__metadata__", ())
+        group = next((note for note in notes if isinstance(note, FlagGroup)), None)
+        if group is None:
+            parameters.append(parameter)
+        else:
+            groups[name] = group, group.flags() if are_used else {}
+            parameters += groups[name][1].values()
+
+    def called(**arguments: Any) -> None:
+        for name, (group, flags) in groups.items():
+            values = {key: arguments.pop(flag.name) for key, flag in flags.items()}
+            arguments[name] = group.value(**values)
+        command(**arguments)
+
+    by_name = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in parameters]
+    called.__dict__["__signature__"] = Signature(by_name)  # which typer reads
+    return called
+
+
+def _display(
+    color: Annotated[Color, more("--color", help="When to colour.")] = "auto",
+    theme: Annotated[Theme, more("--theme", help="The terminal's background.")] = "auto",
+    no_pager: Annotated[bool, more("--no-pager", help="Print long output at once.")] = False,
+) -> "Display":
+    from attncli.cli.terminal import Display
+
+    return Display(color, theme, not no_pager)
 
 
 JOBS_HELP = "How many processes share the work; 0 is one for each processor."
 CLUSTER_HELP = "The scheduler of a cluster of dask.distributed that does the work."
-Jobs = Annotated[int, more("--jobs", metavar="N", min=0, help=JOBS_HELP)]
-Cluster = Annotated[str | None, more("--cluster", metavar="ADDRESS", help=CLUSTER_HELP)]
 
 
-def pool_of(jobs: int, cluster: str | None) -> Pool | None:
+def _pool(
+    jobs: Annotated[int, more("--jobs", metavar="N", min=0, help=JOBS_HELP)] = 1,
+    cluster: Annotated[str | None, more("--cluster", metavar="ADDRESS", help=CLUSTER_HELP)] = None,
+) -> "Pool | None":
     """Return the processes of this machine, or of a cluster, that share the work, if any do."""
     if jobs == 1 and cluster is None:
         return None
@@ -98,6 +148,42 @@ def pool_of(jobs: int, cluster: str | None) -> Pool | None:
     if jobs != 1:
         raise fail("--jobs and --cluster exclude each other", hint="leave out --jobs")
     return pools.Cluster(cluster)
+
+
+class Settings(Record):
+    """The texts of `--set`, and whether a file may name files outside its own folder."""
+
+    set_: WordList
+    allow_outside: bool
+
+    def overrides(
+        self, keys: Mapping[str, str] = EMPTY, files: Mapping[str, str] = EMPTY
+    ) -> "Overrides":
+        """Return what the command line sets, with the texts and files of other flags, by key."""
+        from attncli.reading.load import Overrides
+
+        return Overrides(with_settings(keys, self.set_, files), files, self.allow_outside)
+
+
+SET_HELP = """Set any key, such as --set round=2, --set gradient=sum; attn compute --help-all
+lists them."""
+SetFlag = Annotated[WordList, Option("--set", metavar="KEY=VALUE", help=SET_HELP)]
+OUTSIDE_HELP = "Files may name matrix files outside their own folder."
+
+
+def _settings(
+    set_: SetFlag = None,
+    allow_outside: Annotated[bool, more("--allow-outside", help=OUTSIDE_HELP)] = False,
+) -> Settings:
+    return Settings(set_, allow_outside)
+
+
+DisplayFlags = Annotated["Display", FlagGroup(_display)]
+PoolFlags = Annotated["Pool | None", FlagGroup(_pool)]
+SettingFlags = Annotated[Settings, FlagGroup(_settings)]
+
+TextsByKey: TypeAlias = Mapping[str, str]
+"""What flags of keys set: texts, by key."""
 
 
 MARKING_OPTIONS: Mapping[str, tuple[str, str]] = {
@@ -115,20 +201,9 @@ MARKING_OPTIONS: Mapping[str, tuple[str, str]] = {
 MAIN_MARKING = ("ask", "points", "decimals_asked")
 """The options of `MARKING_OPTIONS` that the short help page shows."""
 
-Command: TypeAlias = Callable[..., None]
 
-Flags: TypeAlias = Mapping[str, Parameter]
-"""The parameter of a command, with a flag of typer, for each key that it sets."""
-
-TextsByKey: TypeAlias = Mapping[str, str]
-"""The parameter of a command for which `with_flags` puts flags."""
-
-
-def key_flags(*shown: str) -> Callable[[Command], Command]:
-    """Return a decorator that gives a command a flag for each key, in place of `keys`.
-
-    Those of the `shown` keys are on the short help page.
-    """
+def key_flags(*shown: str) -> FlagGroup:
+    """Return a flag for each key; those of the `shown` keys are on the short help page."""
 
     def flags() -> Flags:
         from attncli.core.problem.keys import KEYS
@@ -140,14 +215,13 @@ def key_flags(*shown: str) -> Callable[[Command], Command]:
                 made[key] = _flag(key, *names, help=KEYS[key].help, rich_help_panel=panel)
         return made
 
-    return partial(_note_flags, "keys", flags)
+    return FlagGroup(_texts, flags)
 
 
-def marking_flags(**helps: str) -> Callable[[Command], Command]:
-    """Return a decorator that gives a command `MARKING_OPTIONS`, in place of `asked`.
+def marking_flags(**helps: str) -> FlagGroup:
+    """Return `MARKING_OPTIONS`, whose keys are such as `marking.ask`.
 
-    With `helps` there are only those options, with another help. Their keys are such as
-    `marking.ask`.
+    With `helps` there are only those options, with another help.
     """
 
     def flags() -> Flags:
@@ -165,41 +239,18 @@ def marking_flags(**helps: str) -> Callable[[Command], Command]:
             made[key] = _flag(name, option, help=helps.get(name, help_), **settings)
         return made
 
-    return partial(_note_flags, "asked", flags)
+    return FlagGroup(_texts, flags)
 
 
-def _note_flags(parameter: str, flags: Callable[[], Flags], command: Command) -> Command:
-    command.__dict__["flags"] = parameter, flags
-    return command
+def _texts(**values: str | list[str] | None) -> TextsByKey:
+    used = {key: value for key, value in values.items() if value is not None}
+    return {key: text if isinstance(text, str) else ",".join(text) for key, text in used.items()}
 
 
 def _flag(name: str, *names: str, multiple: bool = False, **settings: Any) -> Parameter:
     form = WordList if multiple else str | None
     option = Option(None, *names, **settings)  # in `Annotated` it would take twice the time
     return Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, annotation=form, default=option)
-
-
-def with_flags(command: Command, are_used: bool) -> Command:
-    """Return a command with its flags of keys, which set a mapping of keys to texts.
-
-    Unless they are used, it has none: typer takes a millisecond to make those of all keys.
-    """
-    mapping, flags = command.__dict__["flags"]
-    by_key: Flags = flags() if are_used else {}
-
-    def called(**arguments: Any) -> None:
-        texts = {}
-        for key, flag in by_key.items():
-            value = arguments.pop(flag.name)
-            if value is not None:
-                texts[key] = value if isinstance(value, str) else ",".join(value)
-        command(**arguments, **{mapping: texts})
-
-    parameters: list[Parameter] = []
-    for parameter in signature(command).parameters.values():
-        parameters += by_key.values() if parameter.name == mapping else [parameter]
-    called.__dict__["__signature__"] = Signature(parameters)  # which typer reads
-    return called
 
 
 LARGE_FILES = 2**20
@@ -210,7 +261,7 @@ NUMPY_BYTES = 160_000_000
 OpenBLAS, which ends the process where it has less. Measured: NumPy takes 90 MB, a product 35 MB."""
 
 
-def prepare(sources: Sequence[str], *written: str | None, jobs: int = 1) -> None:
+def prepare(sources: Sequence[str], *written: str | None, pool: "Pool | None" = None) -> None:
     """Note which files will be read, refuse to write them, and prepare for the import of NumPy."""
     from attncli.reading import files
 
@@ -224,7 +275,7 @@ def prepare(sources: Sequence[str], *written: str | None, jobs: int = 1) -> None
         size = sum(Path(name).stat().st_size for name in sources if name != "-")
     except OSError:  # the reader of the file will say what is wrong with it
         size = 0
-    prepare_numpy(size if jobs == 1 else 0)
+    prepare_numpy(size if pool is None else 0)
 
 
 def prepare_numpy(size: int = 0) -> None:

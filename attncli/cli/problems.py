@@ -12,9 +12,9 @@ from attncli.cli import options
 from attncli.cli.options import prepare
 from attncli.cli.output import counted, quoted, tell, tell_written, write_bytes
 from attncli.cli.targets import NEXT_STEPS, Targets, is_many
-from attncli.cli.terminal import Display, write_lines
+from attncli.cli.terminal import write_lines
 from attncli.core.errors import Place, fail, located
-from attncli.core.records import EMPTY, replace
+from attncli.core.records import replace
 from attncli.core.text.strings import visible
 
 if TYPE_CHECKING:
@@ -27,16 +27,19 @@ if TYPE_CHECKING:
 SUFFIXES_OF_NEW = (".yaml", ".yml", "")
 QUESTION_MARKS_HELP = "Write ? in place of each number."
 WIDTH_OPTIONS = ("d_model", "d_k", "d_v")
+KEYS_OF_NEW = options.key_flags(
+    "kind", "tokens", "memory_tokens", "heads", "kv_heads", "score", "mask"
+)
 
 
-@options.key_flags("kind", "tokens", "memory_tokens", "heads", "kv_heads", "score", "mask")
 def new(
     ctx: typer.Context,
     file: Annotated[
         Path | None, typer.Argument(metavar="[FILE]", help="A new YAML file; without it, print.")
     ] = None,
-    keys: options.TextsByKey = EMPTY,
-    set_: options.Settings = None,
+    *,
+    keys: Annotated[options.TextsByKey, KEYS_OF_NEW],
+    set_: options.SetFlag = None,
     d_model: Annotated[str | None, Option(metavar="N", help="How wide X is.")] = None,
     d_k: Annotated[str | None, Option(metavar="N", help="How wide a head's keys are.")] = None,
     d_v: Annotated[str | None, Option(metavar="N", help="How wide a head's values are.")] = None,
@@ -91,9 +94,9 @@ SHOWN_DIGITS = "Digits in which mistakes must show; by default 2."
 SUMMARY_FORMATS = "Format of the summary at the end: table or json."
 
 
-@options.marking_flags(ask=ASK_HELP, decimals_asked=SHOWN_DIGITS)
 def vary(
     problem: Annotated[str, typer.Argument(metavar="INPUT", help="The given problem; - reads it.")],
+    *,
     count: Annotated[
         str | None, options.variants("--count", "-n", metavar="N", help=COUNT_HELP)
     ] = None,
@@ -102,35 +105,31 @@ def vary(
     roster: Annotated[
         str | None, options.variants("--for", metavar="FILE", help=ROSTER_HELP)
     ] = None,
-    asked: options.TextsByKey = EMPTY,
+    asked: Annotated[
+        options.TextsByKey, options.marking_flags(ask=ASK_HELP, decimals_asked=SHOWN_DIGITS)
+    ],
     key: Annotated[bool, options.variants("--key", help=KEY_HELP)] = False,
     out: Annotated[str | None, options.out(help=FILES_HELP)] = None,
     format_: Annotated[str | None, options.format_(help=SUMMARY_FORMATS)] = None,
-    set_: options.Settings = None,
-    allow_outside: options.AllowOutside = False,
-    color: options.ColorOption = "auto",
-    theme: options.ThemeOption = "auto",
-    jobs: options.Jobs = 1,
-    cluster: options.Cluster = None,
+    settings: options.SettingFlags,
+    display: options.DisplayFlags,
+    pool: options.PoolFlags,
 ) -> None:
     _refuse_conflicts(out, key, format_, roster, count)
     if problem == roster == "-":
         raise fail("standard input cannot be the problem and the roster", hint="name a file")
-    options.prepare([name for name in (problem, roster) if name is not None], out, jobs=jobs)
+    options.prepare([name for name in (problem, roster) if name is not None], out, pool=pool)
     from attncli.classroom.name_index import read_roster
     from attncli.classroom.variants import vary_all
     from attncli.core.numbers.written import to_count
     from attncli.printing.layout import plain
     from attncli.printing.variants import Summary, as_json, table
-    from attncli.reading.load import Overrides
 
     people = [] if roster is None else read_roster(roster, options.standard_input()).people
-    settings = options.with_settings(asked, set_)
-    problems = _problems(problem, Overrides(settings, {}, allow_outside))
+    problems = _problems(problem, settings.overrides(asked))
     with located(lambda path: Place(FLAG_OF_ARGUMENT.get(str((*path, "")[0]), ""))):
         wanted = len(people) or to_count(1 if count is None else count, ("count",))
         start = to_count(seed, ("seed",), None)
-        pool = options.pool_of(jobs, cluster)
         every = vary_all(problems, wanted, start, values, pool)
     students = [person.name for person in people] or [""] * wanted
     paths = _paths(out, students, problems[0].title)
@@ -143,7 +142,7 @@ def vary(
     elif out is None:
         tell(b"".join(plain(map(table, summaries))).decode().rstrip("\n"))
     else:
-        write_lines(map(table, summaries), Display(color, theme, pager=False))
+        write_lines(map(table, summaries), display)
     if out is not None:
         written_to = [path or Path(out) for path in paths]
         tell_written(written_to, _next_step(written_to[0], is_many(out)))

@@ -14,7 +14,7 @@ from attncli.cli.output import BAD_INPUT, print_bytes, tell, warn
 from attncli.cli.run import Run
 from attncli.cli.terminal import Display, as_bytes, terminal_width, write_pages
 from attncli.core.errors import fail, located
-from attncli.core.records import EMPTY
+from attncli.core.records import replace
 
 if TYPE_CHECKING:
     from attncli.core.calculation.trace import Trace
@@ -38,6 +38,7 @@ PLACE_CHARACTERS = 35
 
 TRACE_FORMATS = """table, html, markdown, latex, json, csv, tsv, tidy, yaml, npz, numpy; svg or
 png of weights."""
+MATRIX_HELP = "Add or replace a matrix: -m W_q=wq.csv."
 ROWS_HELP = "Only these rows of queries."
 LIVE_HELP = "An HTML page whose numbers can be changed."
 WATCH_HELP = "Calculate again when a file is saved; a page follows."
@@ -47,17 +48,15 @@ VERBOSE_HELP = "Say how many rows at a time were calculated, and how."
 EXACT_HELP = "Closed forms, such as 4√3/3; needs sympy."
 
 
-@options.key_flags("score", "mask", "heads")
 def compute(
     ctx: typer.Context,
     inputs: Annotated[
         WordList, typer.Argument(metavar="[INPUT]...", help=options.INPUTS_HELP)
     ] = None,
+    *,
     format_: Annotated[str | None, options.format_(help=TRACE_FORMATS)] = None,
     out: options.Out = None,
-    only: Annotated[
-        WordList, options.content(metavar="STEP[,STEP]", help="Only these steps.")
-    ] = None,
+    only: options.Only = None,
     head: Annotated[WordList, options.more(metavar="N[,N-N]", help="Only these heads.")] = None,
     rows: Annotated[WordList, options.more(metavar="ROW[,ROW]", help=ROWS_HELP)] = None,
     decimals: options.Decimals = None,
@@ -65,36 +64,25 @@ def compute(
     why: options.Why = False,
     standalone: options.Standalone = False,
     keep_going: options.KeepGoing = False,
-    allow_outside: options.AllowOutside = False,
     reveal: Annotated[bool, options.more("--reveal", help=REVEAL_HELP)] = False,
     live: Annotated[bool, options.output("--live", help=LIVE_HELP)] = False,
     watch: Annotated[bool, options.output("--watch", help=WATCH_HELP)] = False,
     quiet: Annotated[bool, options.quiet(help=QUIET_HELP)] = False,
     verbose: Annotated[bool, options.more("--verbose", help=VERBOSE_HELP)] = False,
-    color: options.ColorOption = "auto",
-    theme: options.ThemeOption = "auto",
-    no_pager: options.NoPager = False,
-    matrix: Annotated[
-        WordList, options.matrix(help="Add or replace a matrix: -m W_q=wq.csv.")
-    ] = None,
-    set_: options.Settings = None,
-    keys: options.TextsByKey = EMPTY,
+    display: options.DisplayFlags,
+    matrix: Annotated[WordList, options.matrix(help=MATRIX_HELP)] = None,
+    settings: options.SettingFlags,
+    keys: Annotated[options.TextsByKey, options.key_flags("score", "mask", "heads")],
     exact: Annotated[bool, options.more("--exact", help=EXACT_HELP)] = False,
-    jobs: options.Jobs = 1,
-    cluster: options.Cluster = None,
+    pool: options.PoolFlags,
 ) -> None:
     matrices = options.matrix_flags(matrix, "W_q=wq.csv")
     sources = inputs or _sources_without_names(ctx, bool(matrices))
-    options.prepare([*sources, *(file for _, file in matrices)], out, jobs=jobs)
-    files = options.by_key(matrices)
-    keys = options.with_settings(keys, set_, files)
+    options.prepare([*sources, *(file for _, file in matrices)], out, pool=pool)
+    overrides = settings.overrides(keys, options.by_key(matrices))
     from attncli.printing.formats import Selection
-    from attncli.reading.load import Overrides
 
     format_ = targets.format_name("traces", format_, out)
-    targets.refuse_flag_of("latex", "standalone", standalone, format_)
-    targets.refuse_flag_of("html", "reveal", reveal, format_)
-    targets.refuse_flag_of("html", "live", live, format_)
     reloads = watch and format_ == "html" and out is not None and not targets.is_many(out)
     selection = Selection(
         decimals=decimals,
@@ -110,14 +98,10 @@ def compute(
         live=live,
         reloads=reloads,
     )
-    new_run = partial(Run, sources, Overrides(keys, files, allow_outside), keep_going, quiet)
     _refuse_parts(selection, format_, format_ == "table" and out is None)
-    display = Display(color, theme, not (no_pager or watch))
-
-    def work() -> int:
-        pool = options.pool_of(jobs, cluster)
-        return _write(new_run, selection, format_, out, verbose, display, pool)
-
+    display = replace(display, pager=display.pager and not watch)
+    new_run = partial(Run, sources, overrides, keep_going, quiet)
+    work = partial(_write, new_run, selection, format_, out, verbose, display, pool)
     if watch:
         from attncli.cli.watch import repeat
 
@@ -223,6 +207,10 @@ def _with_path(trace: "Trace") -> "Trace":
 
 
 def _refuse_parts(selection: "Selection", format_: str, on_screen: bool) -> None:
+    """Refuse what a format does not have."""
+    targets.refuse_flag_of("latex", "standalone", selection.standalone, format_)
+    targets.refuse_flag_of("html", "reveal", selection.reveal, format_)
+    targets.refuse_flag_of("html", "live", selection.live, format_)
     if selection.exact and not (on_screen or format_ in ("json", "yaml")):
         raise fail(f"--exact is not for {format_} files", hint="use -f json or -f yaml")
     if selection.heads or selection.rows:
@@ -262,30 +250,28 @@ GIVE_HELP = "Steps to show solved nevertheless."
 ASK_HELP = "The steps, or cells, that are asked; other numbers are left out."
 
 
-@options.marking_flags(ask=ASK_HELP)
 def worksheet(
     inputs: Annotated[list[str], typer.Argument(metavar="INPUT...", help=PROBLEMS_HELP)],
+    *,
     blank: Annotated[WordList, options.blanks(metavar="STEP[,STEP]", help=BLANK_HELP)] = None,
     give: Annotated[WordList, options.blanks(metavar="STEP[,STEP]", help=GIVE_HELP)] = None,
-    asked: options.TextsByKey = EMPTY,
+    asked: Annotated[options.TextsByKey, options.marking_flags(ask=ASK_HELP)],
     format_: Annotated[str | None, options.format_(help=SHEET_FORMATS)] = None,
     out: options.Out = None,
     decimals: options.Decimals = None,
     standalone: options.Standalone = False,
-    set_: options.Settings = None,
     keep_going: options.KeepGoing = False,
-    allow_outside: options.AllowOutside = False,
+    settings: options.SettingFlags,
     quiet: Annotated[bool, options.quiet(help="No title, no warnings.")] = False,
 ) -> None:
     if format_ is None and out is None:
         raise fail("a worksheet has no format of its own", hint="use -f, as in -f html, or -o FILE")
     if blank and asked:
         raise fail("--ask and --blank both say which steps are open", hint="leave out one of them")
-    inputs = [file for source in inputs for file in _problem_files(source, allow_outside)]
+    inputs = [file for source in inputs for file in _problem_files(source, settings.allow_outside)]
     options.prepare(inputs, out)
     from attncli.printing.formats import WorksheetSelection
     from attncli.printing.worksheet import room_of
-    from attncli.reading.load import Overrides
 
     format_ = targets.format_name("worksheets", format_, out)
     targets.refuse_flag_of("latex", "standalone", standalone, format_)
@@ -297,8 +283,7 @@ def worksheet(
         blank=options.listed(blank),
         give=options.listed(give),
     )
-    settings = options.with_settings(asked, set_)
-    problems = Run(inputs, Overrides(settings, {}, allow_outside), keep_going, quiet)
+    problems = Run(inputs, settings.overrides(asked), keep_going, quiet)
     problems.is_one_file = out is not None and not targets.is_many(out)
     traces = problems.traces(accept=partial(room_of, selection=selection))
     targets.write_format("worksheets", format_, traces, selection, out)

@@ -305,10 +305,9 @@ def render(
     row = FORMATS[format_named(format, kind, binary=False)]
     about: dict[str, Any] = {"decimals": decimals, "full": full, "quiet": quiet}
     about["only"] = keys_of(only)
-    selection: PageSelection
     if reports:
         points = dict.fromkeys(name for one in reports for name in one.marking.points)
-        selection = ReportSelection(**about, solution=solution, points=tuple(points))
+        selection: PageSelection = ReportSelection(**about, solution=solution, points=tuple(points))
     else:
         about |= {"why": why, "standalone": standalone, "reveal": reveal, "live": live}
         selection = Selection(**about)

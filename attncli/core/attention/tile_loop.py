@@ -54,6 +54,13 @@ class Tiling(Record):
     keys: int  # keys in a tile
     threads: int
 
+    @property
+    def path(self) -> str:
+        """How the steps are calculated, in words."""
+        path = f"streamed, {self.rows} query row{'s'[: self.rows != 1]} at a time"
+        path += f" on {self.threads} threads" if self.threads > 1 else ""
+        return f"{path}; the n × m steps are not kept"
+
 
 def tiling_of(q: Array, k: Array, depth: int = 1, whole_rows: bool = False) -> Tiling:
     """Return the tiling for queries (batch, heads, n, d_q) and keys (…, m, d_k).

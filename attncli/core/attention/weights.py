@@ -252,16 +252,13 @@ def attend(
         tell_of_shift(tape, _adjusted(rules, q, k), rules.normalize)
     for warning in sorted(warnings):
         tape.warn(warning)
-    path = f"streamed, {tiling.rows} query row{'s'[: tiling.rows != 1]} at a time"
-    path += f" on {tiling.threads} threads" if tiling.threads > 1 else ""
-    path += "; the n × m steps are not kept"
     if weights is not None:
         formula = _formula_of_weights(tape, adjusted, rules)
-        operation = Tiled((q, k), (q.trailing[-2], k.trailing[-2]), formula, path)
+        operation = Tiled((q, k), (q.trailing[-2], k.trailing[-2]), formula, tiling.path)
         tape.record("weights", operation, symbol="A", array=weights)
     of_q, *others = (notation_of(step, tape.columns) for step in (q, k, v))
     words = Phrase((Words("attention of"), of_q)), *others, Words("some queries at a time")
-    operation = Tiled((q, k, v), (q.trailing[-2], v.trailing[-1]), Listed(words), path)
+    operation = Tiled((q, k, v), (q.trailing[-2], v.trailing[-1]), Listed(words), tiling.path)
     return tape.record(name, operation, symbol=symbol, array=loop.output)
 
 
