@@ -11,7 +11,7 @@ import typer
 from attncli.cli import options, output, targets
 from attncli.cli.options import WordList
 from attncli.cli.run import Run
-from attncli.cli.terminal import Display, terminal_width, write_lines
+from attncli.cli.terminal import Display, DisplayFlags, terminal_width, write_lines
 from attncli.core.errors import InputError, fail
 from attncli.core.records import Record, replace
 from attncli.core.text.strings import alike, safe, visible
@@ -71,13 +71,13 @@ def check(
     settings: options.SettingFlags,
     totals: Annotated[bool, options.output("--totals", help=TOTALS_HELP)] = False,
     quiet: Annotated[bool, options.quiet(help="Only the verdict.")] = False,
-    display: options.DisplayFlags,
-    pool: options.PoolFlags,
+    display: DisplayFlags,
+    workers: options.WorkerFlags,
 ) -> None:
     sources = list(answers or ())
     matrices = options.matrix_flags(matrix, "weights=w.csv")
     files = [problem, *sources, *(file for _, file in matrices)]
-    options.prepare(files, out, feedback, manifest, pool=pool)
+    options.prepare(files, out, feedback, manifest, jobs=workers.jobs)
     from attncli.classroom.grading import Grading, silent
     from attncli.classroom.name_index import read_roster
     from attncli.printing.formats import ReportSelection
@@ -106,6 +106,7 @@ def check(
         roster=people,
         manifest=manifest or "",
     )
+    pool = workers.pool()
     raise typer.Exit(_mark(grading, pool, sources, format_, selection, out, feedback, display))
 
 
@@ -132,9 +133,8 @@ def _mark(
         options.wait_for("answers")
     prints = not selection.quiet and format_ == "table" and out is None
     has_rows = format_ in ("csv", "tsv", "json") and not (selection.totals or targets.is_many(out))
-    rows = (
-        FORMATS[format_].reports if pool and has_rows else None
-    )  # then the processes of the pool write
+    # Then the processes of the pool write.
+    rows = FORMATS[format_].reports if pool and has_rows else None
     mark = partial(_marked, selection, rows, feedback is not None)
     every = grading.parts(sources, pool, mark) if pool else map(mark, grading.students(sources))
     statuses, tally = {0}, Tally(doubts_key=True)

@@ -8,7 +8,7 @@ import typer
 from attncli.cli import options, targets
 from attncli.cli.output import BAD_INPUT
 from attncli.cli.run import Run
-from attncli.cli.terminal import as_bytes, terminal_width, write_pages
+from attncli.cli.terminal import DisplayFlags, as_bytes, terminal_width, write_pages
 
 COUNT_FORMATS = "table, json, csv or markdown."
 BYTES_HELP = "The size of a number in the cache; by default that of the file's floats, 8 in YAML."
@@ -26,7 +26,7 @@ def count(
     keep_going: options.KeepGoing = False,
     settings: options.SettingFlags,
     quiet: Annotated[bool, options.quiet(help="Only the table and the cache.")] = False,
-    display: options.DisplayFlags,
+    display: DisplayFlags,
 ) -> None:
     options.prepare(inputs, out)
     from attncli.core.calculation.counts import count as work_of

@@ -10,7 +10,7 @@ from attncli.cli import options, targets
 from attncli.cli.options import WordList, prepare
 from attncli.cli.output import BAD_INPUT, complain, tell, warn
 from attncli.cli.run import Run
-from attncli.cli.terminal import terminal_width, write_lines
+from attncli.cli.terminal import DisplayFlags, terminal_width, write_lines
 from attncli.core.errors import InputError
 from attncli.core.text.strings import visible
 
@@ -42,7 +42,7 @@ def explain(
     why: options.Why = False,
     settings: options.SettingFlags,
     exact: Annotated[bool, options.content("--exact", help=CLOSED_FORMS_HELP)] = False,
-    display: options.DisplayFlags,
+    display: DisplayFlags,
 ) -> None:
     input_, *cells = _with_file_first([input_, *(cells or ())])
     prepare([input_])

@@ -20,7 +20,7 @@ from attncli.cli.output import (
     tell,
     write_bytes,
 )
-from attncli.cli.terminal import write_lines
+from attncli.cli.terminal import DisplayFlags, write_lines
 
 if TYPE_CHECKING:
     from attncli.core.attention.parameters import Parameter
@@ -50,7 +50,7 @@ VARIABLES = {
 """The environment variables that the program reads."""
 
 
-def scores(*, display: options.DisplayFlags) -> None:
+def scores(*, display: DisplayFlags) -> None:
     options.prepare_numpy()
     write_lines([score_tables()], display)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeAlias
 
 from typer import Option
 
@@ -21,13 +21,8 @@ from attncli.core.records import EMPTY, Record
 from attncli.core.text.strings import visible
 
 if TYPE_CHECKING:
-    from attncli.cli.terminal import Display
     from attncli.core.jobs import Pool
     from attncli.reading.load import Overrides
-
-
-Color: TypeAlias = Literal["auto", "always", "never"]
-Theme: TypeAlias = Literal["auto", "dark", "light"]
 
 
 def _without_notes(quiet: bool) -> bool:
@@ -120,34 +115,34 @@ def with_flags(command: Command, are_used: bool) -> Command:
     return called
 
 
-def _display(
-    color: Annotated[Color, more("--color", help="When to colour.")] = "auto",
-    theme: Annotated[Theme, more("--theme", help="The terminal's background.")] = "auto",
-    no_pager: Annotated[bool, more("--no-pager", help="Print long output at once.")] = False,
-) -> "Display":
-    from attncli.cli.terminal import Display
+class Workers(Record):
+    """Who shares the work: how many processes of this machine, or the cluster of an address."""
 
-    return Display(color, theme, not no_pager)
+    jobs: int
+    cluster: str | None
+
+    def pool(self) -> "Pool | None":
+        """Return the processes that share the work, if any do."""
+        if self.jobs == 1 and self.cluster is None:
+            return None
+        from attncli.core import jobs as pools
+
+        if self.cluster is None:
+            return pools.Processes(self.jobs)
+        if self.jobs != 1:
+            raise fail("--jobs and --cluster exclude each other", hint="leave out --jobs")
+        return pools.Cluster(self.cluster)
 
 
 JOBS_HELP = "How many processes share the work; 0 is one for each processor."
 CLUSTER_HELP = "The scheduler of a cluster of dask.distributed that does the work."
 
 
-def _pool(
+def _workers(
     jobs: Annotated[int, more("--jobs", metavar="N", min=0, help=JOBS_HELP)] = 1,
     cluster: Annotated[str | None, more("--cluster", metavar="ADDRESS", help=CLUSTER_HELP)] = None,
-) -> "Pool | None":
-    """Return the processes of this machine, or of a cluster, that share the work, if any do."""
-    if jobs == 1 and cluster is None:
-        return None
-    from attncli.core import jobs as pools
-
-    if cluster is None:
-        return pools.Processes(jobs)
-    if jobs != 1:
-        raise fail("--jobs and --cluster exclude each other", hint="leave out --jobs")
-    return pools.Cluster(cluster)
+) -> Workers:
+    return Workers(jobs, cluster)
 
 
 class Settings(Record):
@@ -178,8 +173,7 @@ def _settings(
     return Settings(set_, allow_outside)
 
 
-DisplayFlags = Annotated["Display", FlagGroup(_display)]
-PoolFlags = Annotated["Pool | None", FlagGroup(_pool)]
+WorkerFlags = Annotated[Workers, FlagGroup(_workers)]
 SettingFlags = Annotated[Settings, FlagGroup(_settings)]
 
 TextsByKey: TypeAlias = Mapping[str, str]
@@ -261,7 +255,7 @@ NUMPY_BYTES = 160_000_000
 OpenBLAS, which ends the process where it has less. Measured: NumPy takes 90 MB, a product 35 MB."""
 
 
-def prepare(sources: Sequence[str], *written: str | None, pool: "Pool | None" = None) -> None:
+def prepare(sources: Sequence[str], *written: str | None, jobs: int = 1) -> None:
     """Note which files will be read, refuse to write them, and prepare for the import of NumPy."""
     from attncli.reading import files
 
@@ -275,7 +269,7 @@ def prepare(sources: Sequence[str], *written: str | None, pool: "Pool | None" = 
         size = sum(Path(name).stat().st_size for name in sources if name != "-")
     except OSError:  # the reader of the file will say what is wrong with it
         size = 0
-    prepare_numpy(size if pool is None else 0)
+    prepare_numpy(size if jobs == 1 else 0)
 
 
 def prepare_numpy(size: int = 0) -> None:

@@ -12,7 +12,7 @@ from attncli.cli import options
 from attncli.cli.options import prepare
 from attncli.cli.output import counted, quoted, tell, tell_written, write_bytes
 from attncli.cli.targets import NEXT_STEPS, Targets, is_many
-from attncli.cli.terminal import write_lines
+from attncli.cli.terminal import DisplayFlags, write_lines
 from attncli.core.errors import Place, fail, located
 from attncli.core.records import replace
 from attncli.core.text.strings import visible
@@ -112,13 +112,13 @@ def vary(
     out: Annotated[str | None, options.out(help=FILES_HELP)] = None,
     format_: Annotated[str | None, options.format_(help=SUMMARY_FORMATS)] = None,
     settings: options.SettingFlags,
-    display: options.DisplayFlags,
-    pool: options.PoolFlags,
+    display: DisplayFlags,
+    workers: options.WorkerFlags,
 ) -> None:
     _refuse_conflicts(out, key, format_, roster, count)
     if problem == roster == "-":
         raise fail("standard input cannot be the problem and the roster", hint="name a file")
-    options.prepare([name for name in (problem, roster) if name is not None], out, pool=pool)
+    options.prepare([problem] if roster is None else [problem, roster], out, jobs=workers.jobs)
     from attncli.classroom.name_index import read_roster
     from attncli.classroom.variants import vary_all
     from attncli.core.numbers.written import to_count
@@ -130,7 +130,7 @@ def vary(
     with located(lambda path: Place(FLAG_OF_ARGUMENT.get(str((*path, "")[0]), ""))):
         wanted = len(people) or to_count(1 if count is None else count, ("count",))
         start = to_count(seed, ("seed",), None)
-        every = vary_all(problems, wanted, start, values, pool)
+        every = vary_all(problems, wanted, start, values, workers.pool())
     students = [person.name for person in people] or [""] * wanted
     paths = _paths(out, students, problems[0].title)
     sets = counted(every, "variants", prints=out is None)

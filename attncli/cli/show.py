@@ -12,13 +12,12 @@ from attncli.cli import options, targets
 from attncli.cli.options import WordList
 from attncli.cli.output import BAD_INPUT, print_bytes, tell, warn
 from attncli.cli.run import Run
-from attncli.cli.terminal import Display, as_bytes, terminal_width, write_pages
+from attncli.cli.terminal import Display, DisplayFlags, as_bytes, terminal_width, write_pages
 from attncli.core.errors import fail, located
 from attncli.core.records import replace
 
 if TYPE_CHECKING:
     from attncli.core.calculation.trace import Trace
-    from attncli.core.jobs import Pool
     from attncli.core.problem.problem import Problem
     from attncli.printing.formats import Selection, Write
     from attncli.printing.layout import Line
@@ -69,16 +68,16 @@ def compute(
     watch: Annotated[bool, options.output("--watch", help=WATCH_HELP)] = False,
     quiet: Annotated[bool, options.quiet(help=QUIET_HELP)] = False,
     verbose: Annotated[bool, options.more("--verbose", help=VERBOSE_HELP)] = False,
-    display: options.DisplayFlags,
+    display: DisplayFlags,
     matrix: Annotated[WordList, options.matrix(help=MATRIX_HELP)] = None,
     settings: options.SettingFlags,
     keys: Annotated[options.TextsByKey, options.key_flags("score", "mask", "heads")],
     exact: Annotated[bool, options.more("--exact", help=EXACT_HELP)] = False,
-    pool: options.PoolFlags,
+    workers: options.WorkerFlags,
 ) -> None:
     matrices = options.matrix_flags(matrix, "W_q=wq.csv")
     sources = inputs or _sources_without_names(ctx, bool(matrices))
-    options.prepare([*sources, *(file for _, file in matrices)], out, pool=pool)
+    options.prepare([*sources, *(file for _, file in matrices)], out, jobs=workers.jobs)
     overrides = settings.overrides(keys, options.by_key(matrices))
     from attncli.printing.formats import Selection
 
@@ -101,7 +100,7 @@ def compute(
     _refuse_parts(selection, format_, format_ == "table" and out is None)
     display = replace(display, pager=display.pager and not watch)
     new_run = partial(Run, sources, overrides, keep_going, quiet)
-    work = partial(_write, new_run, selection, format_, out, verbose, display, pool)
+    work = partial(_write, new_run, selection, format_, out, verbose, display, workers)
     if watch:
         from attncli.cli.watch import repeat
 
@@ -116,7 +115,7 @@ def _write(
     out: str | None,
     verbose: bool,
     display: Display,
-    pool: "Pool | None",
+    workers: options.Workers,
 ) -> int:
     """Write what a run calculates, or the processes of a pool; return the exit status."""
     from attncli.printing.formats import FORMATS
@@ -128,6 +127,7 @@ def _write(
     traces = partial(_traces, selection=selection, format_=format_, out=out, verbose=verbose)
     is_document = row.is_document or selection.standalone
     shown: Iterator[Any] | None = None
+    pool = workers.pool()
     if pool is not None and (is_many or not is_document):
         from attncli.cli import shared
 

@@ -1,7 +1,5 @@
 """Lines on standard output: the width of the terminal, its background, colours, and the pager."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
@@ -9,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
-from attncli.cli.options import Color, Theme
+from attncli.cli.options import FlagGroup, more
 from attncli.cli.output import write_bytes
 from attncli.core.records import Record
 
@@ -19,6 +17,9 @@ if TYPE_CHECKING:
     from rich.style import Style
 
     from attncli.printing.layout import Line
+
+Color: TypeAlias = Literal["auto", "always", "never"]
+Theme: TypeAlias = Literal["auto", "dark", "light"]
 
 BLACK_TEXT_FROM = 110
 """Brightness of a background, of 255, from which on black text is easier to read than white."""
@@ -76,6 +77,17 @@ class Display(Record):
     pager: bool = True
 
 
+def _display(
+    color: Annotated[Color, more("--color", help="When to colour.")] = "auto",
+    theme: Annotated[Theme, more("--theme", help="The terminal's background.")] = "auto",
+    no_pager: Annotated[bool, more("--no-pager", help="Print long output at once.")] = False,
+) -> Display:
+    return Display(color, theme, not no_pager)
+
+
+DisplayFlags = Annotated[Display, FlagGroup(_display)]
+
+
 def is_terminal() -> bool:
     """Return whether standard output is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()
@@ -100,13 +112,13 @@ def _is_dumb() -> bool:
     return os.environ.get("TERM") == "dumb"
 
 
-def write_lines(pages: Iterable[Iterable[Line]], display: Display) -> None:
+def write_lines(pages: Iterable[Iterable["Line"]], display: Display) -> None:
     """Print pages of lines, a blank line between them."""
     write_pages(as_bytes(pages, display), display)
 
 
 def as_bytes(
-    pages: Iterable[Iterable[Line]], display: Display, follows: bool = False
+    pages: Iterable[Iterable["Line"]], display: Display, follows: bool = False
 ) -> Iterator[bytes]:
     from attncli.printing.layout import plain, plain_text
 
@@ -120,7 +132,7 @@ def write_pages(pieces: Iterable[bytes], display: Display) -> None:
     write_bytes(_paged(iter(pieces)) if display.pager else pieces, None)
 
 
-def _styles(theme: Theme) -> dict[str, Style]:
+def _styles(theme: Theme) -> dict[str, "Style"]:
     from rich.style import Style
 
     if theme == "auto":
@@ -137,7 +149,7 @@ def _has_true_colour() -> bool:
     return os.environ.get("COLORTERM", "").lower() in ("truecolor", "24bit")
 
 
-def _coloured(styles: Mapping[str, Style], line: Line) -> str:
+def _coloured(styles: Mapping[str, "Style"], line: "Line") -> str:
     from rich.color import ColorSystem
 
     system = ColorSystem.TRUECOLOR if _has_true_colour() else ColorSystem.EIGHT_BIT

@@ -11,8 +11,7 @@ from itertools import pairwise
 
 import pytest
 
-from attncli.cli.options import Theme
-from attncli.cli.terminal import SHADES_OF_256, STYLES, is_light
+from attncli.cli.terminal import SHADES_OF_256, STYLES, Theme, is_light
 from attncli.pages.markup import FOLDER
 from tests.conftest import SAMPLES, Attn, in_terminal
 
