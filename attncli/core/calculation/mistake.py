@@ -142,7 +142,8 @@ def mistake(
     """
 
     def decorated(rule: Rule) -> Mistake:
-        nodes = get_type_hints(rule).get("node")
+        is_of_nodes = "node" in rule.__annotations__  # else its types need no time
+        nodes = get_type_hints(rule)["node"] if is_of_nodes else None
 
         def changes(step: Step, trace: Trace) -> Ways:
             if backward not in (None, step.backward) or kind not in ("", trace.problem.kind):
