@@ -276,19 +276,22 @@ def likeliest_way(way: Way) -> Way:
     for search in SEARCHES:
         for other in search(way) if way.wrong else ():
             possible = way.wrong | (other.matrices.keys() - way.matrices.keys())
-            if _is_seen(other, possible) and len(other.wrong) < len(way.wrong):
+            if _is_seen(other, possible, way) and len(other.wrong) < len(way.wrong):
                 way = other if other.wrong <= possible else way
     return way
 
 
-def _is_seen(way: Way, names: Collection[str]) -> bool:
-    """Return True if a way of working gives half of the numbers of at least one of these steps."""
+def _is_seen(way: Way, names: Collection[str], before: Way) -> bool:
+    """Return True if a way gives half of the numbers that it changes in one of these steps."""
     for name in names:
         one = way.matrices.get(name)
         if isinstance(one, Written):
             right = way.reference.trace[name].array
+            changed = ~one.blank
+            if before.matrices.get(name) is one:  # else it is read otherwise
+                changed &= right != before.reference.trace[name].array
             near = agrees(one.values, one.unit, right, CUT_OFF)
-            if 2 * near.sum() >= (~one.blank).sum():
+            if changed.any() and 2 * (near & changed).sum() >= changed.sum():
                 return True
     return False
 
@@ -344,7 +347,7 @@ def _in_form(
 ) -> Iterator[Way]:
     """Yield other forms of the calculation.
 
-    An evident form gives half of the numbers of a wrong step that it changes. Numbers of any other
+    An evident form gives half of the numbers that it changes in a wrong step. Numbers of any other
     form may also come from a mistake: it must change every wrong step, and the submission must
     show a step after them.
     """
@@ -358,7 +361,7 @@ def _in_form(
     for said, _, right in equivalent_forms.with_same_result(way.reference, possible):
         kept = {step.name for step in right.trace if step.array is before[step.name].array}
         other = replace(way, reference=right, said=(*way.said, said))
-        if _is_seen(other, way.wrong - kept) if is_evident else way.wrong.isdisjoint(kept):
+        if _is_seen(other, way.wrong - kept, way) if is_evident else way.wrong.isdisjoint(kept):
             yield other
 
 
