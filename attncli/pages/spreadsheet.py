@@ -258,13 +258,6 @@ def _smallest(items: Sequence[Item], place: int) -> Item:
     return _call("SUMPRODUCT", _call("SMALL", *folded, float(place)))
 
 
-def _dot(left: Sequence[Item], right: Sequence[Item]) -> Item:
-    row, column = _line(left), _line(right)
-    if len(left) > MAX_WRITTEN_PRODUCTS and row and column and row.is_row > column.is_row:
-        return _call("SUMPRODUCT", _call("MMULT", row, column))
-    return _added([*map(_times, left, right)])
-
-
 class SheetFormulas:
     """The formulas of one trace, whose numbers stand in cells of a sheet.
 
@@ -393,7 +386,11 @@ def _product(left: Array, right: Array) -> Array:
     turned = columns.swapaxes(-1, -2)
 
     def item(at: tuple[int, ...]) -> Item:
-        return _dot(list(rows[at[:-1]]), list(turned[(*at[:-2], at[-1])]))
+        left, right = list(rows[at[:-1]]), list(turned[(*at[:-2], at[-1])])
+        row, column = _line(left), _line(right)
+        if len(left) > MAX_WRITTEN_PRODUCTS and row and column and row.is_row > column.is_row:
+            return _call("SUMPRODUCT", _call("MMULT", row, column))
+        return _added([*map(_times, left, right)])
 
     return filled(shape, item)
 

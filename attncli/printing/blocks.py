@@ -207,7 +207,3 @@ def axis_labels(step: Step) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the words of a step's rows and columns on paper."""
     row, column = ("", *step.axes)[-2:]
     return step.labels.get(row, ()), step.labels.get(column, ())
-
-
-def shape_text(shape: tuple[int, ...]) -> str:
-    return f"({', '.join(map(str, shape))})"

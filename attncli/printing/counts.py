@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from attncli.core.calculation.counts import COLUMNS, Work
+from attncli.core.numbers.written import shape_words
 from attncli.core.text.strings import as_cell, cell_width, csv_text, visible
 from attncli.printing import layout, markdown
-from attncli.printing.blocks import shape_text
 from attncli.printing.formats import Selection, pieces
 from attncli.printing.layout import GAP, Line
 from attncli.printing.record import json_lines
@@ -33,7 +33,7 @@ def _table(work: Work, selection: Selection) -> tuple[list[tuple[str, ...]], lis
     rows = [("step", "step", "shape", *heads)]
     for step in steps:
         numbers = (work.counts[step.name].get(name) for name in columns)
-        words = (step.formula, step.word, shape_text(step.value.shape))
+        words = (step.formula, step.word, shape_words(step.value.shape))
         rows.append((*words, *(f"{number:,}" if number else "" for number in numbers)))
     rows.append(("total", "total", "", *(f"{total[name]:,}" for name in columns)))
     closing = [] if selection.quiet else [CONVENTION]

@@ -262,7 +262,6 @@ def _label(labels: Sequence[str], place: int | None, left_out: str) -> str:
 
 
 def _number(matrix: Matrix, row: int | None, column: int | None) -> str:
-    """Return a cell; for a weight, with its shade in percent."""
     if matrix.has_room(row, column):
         return r"\attnroom"
     shown = number(matrix.text(row, column))

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.text import text
+from attncli.core.numbers.written import shape_words
 from attncli.core.records import replace
 from attncli.core.tape.step import Step
 from attncli.core.text.strings import cell_width, label_text, shortened, visible
 from attncli.printing import layout
-from attncli.printing.blocks import Entry, Figure, Matrix, Page, Panel, WeightedSum, shape_text
+from attncli.printing.blocks import Entry, Figure, Matrix, Page, Panel, WeightedSum
 from attncli.printing.formats import ReportSelection, Selection
 from attncli.printing.layout import Box, Layout, Line, Span
 from attncli.printing.page import page_of
@@ -114,7 +115,7 @@ class _Writer(Layout):
         """Yield one line for `Q = X, K = X, V = X`, under X itself where it was not shown."""
         for source, panels in groupby(entry.inputs, lambda panel: panel.part):
             assert isinstance(source, Step)  # as it is an input
-            shape = shape_text(source.value.shape)
+            shape = shape_words(source.value.shape)
             yield from self.folded(*layout.heading_line(source, shape))
             for panel in panels:
                 if panel.words:

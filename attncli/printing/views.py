@@ -11,7 +11,7 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.scores import RepeatHeads, SplitHeads
 from attncli.core.calculation.trace import Trace
-from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS
+from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS, shape_words
 from attncli.core.records import replace
 from attncli.core.tape.cell_names import Index, find_places, matrix_name, place_word, told_apart
 from attncli.core.tape.evaluation import array_of, walk
@@ -20,7 +20,7 @@ from attncli.core.tape.step import LEADING, Expression, Operation, Step, notatio
 from attncli.core.text.numbers import style_of
 from attncli.core.text.strings import kept, label_text
 from attncli.printing import blocks
-from attncli.printing.blocks import LineIndex, Panel, WeightedSum, WeightedTerm, shape_text
+from attncli.printing.blocks import LineIndex, Panel, WeightedSum, WeightedTerm
 from attncli.printing.formats import NO_ROOM, Room, Selection
 
 
@@ -65,7 +65,7 @@ class Views:
 
     def shapes(self, step: Step) -> str:
         """Return the shapes of operands and result: `(3, 2) × (2, 3) → (3, 3)`."""
-        result = shape_text(step.value.shape)
+        result = shape_words(step.value.shape)
         parts = self.layout(step)
         if len(parts) < 3 or is_deep(step):
             return result
@@ -79,7 +79,7 @@ class Views:
         last = shape[len(shape) - len(part.trailing) :]
         if self.columns and len(last) > 1:
             last = (*last[:-2], last[-1], last[-2])
-        return shape_text((*lead, *last))
+        return shape_words((*lead, *last))
 
     def slices(self, step: Expression) -> Iterator[tuple[Index, str]]:
         """Yield the place of each matrix of a step along batch, head and query, and its name."""

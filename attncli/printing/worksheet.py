@@ -17,6 +17,7 @@ from attncli.core.calculation.compute import compute
 from attncli.core.calculation.trace import Trace, equal_steps
 from attncli.core.errors import InputError, fail, located
 from attncli.core.numbers.forms import ArrayForm
+from attncli.core.numbers.written import shape_words
 from attncli.core.problem.key_values import key_of, keys_of
 from attncli.core.problem.keys import KEYS, KINDS, TEXT_KEYS, meaning_in
 from attncli.core.problem.problem import Problem
@@ -73,7 +74,7 @@ def problem_file(problem: Problem, blank: bool = False, above: str = "") -> str:
 def _block(problem: Problem, key: str, blank: bool) -> Iterable[str]:
     raw, form = problem.written[key], KEYS[key].form
     array = problem.matrices().get(key)
-    size = "" if array is None else f"{key} ({', '.join(map(str, array.shape))}): "
+    size = "" if array is None else f"{key} {shape_words(array.shape)}: "
     yield f"# {size}{_meaning(problem, key)}"
     if key == "layers":
         yield f"{key}:"
@@ -364,8 +365,8 @@ def _has_number(step: Step) -> Array:
 
 
 def _about(step: Step) -> str:
-    from attncli.printing.blocks import axis_labels, shape_text
+    from attncli.printing.blocks import axis_labels
 
     labels = zip(("rows", "columns"), axis_labels(step), strict=True)
     words = [f"{name}: {', '.join(map(label_text, names))}" for name, names in labels if names]
-    return "   ".join([step.formula, shape_text(step.value.shape), "; ".join(words)]).rstrip()
+    return "   ".join([step.formula, shape_words(step.value.shape), "; ".join(words)]).rstrip()

@@ -68,20 +68,15 @@ SENTENCES = (
 """Patterns of what the parser says, with a message and a hint. The first that matches counts."""
 
 
-def _control_character(chunk: Chunk) -> InputError:
-    """Return the error for a character that the parser refuses without its place."""
-    match = re.search(CONTROL, chunk.text)
-    place = chunk.place_at(match.start() if match else 0)
-    character = f" ({visible(match[0])})" if match else ""
-    message = f"a control character{character} cannot stand in YAML"
-    return error_at(place, message, 'write it as "\\x1b" in double quotes')
-
-
 def explained(error: yaml.YAMLError, chunk: Chunk) -> InputError:
     """Return an error of the parser in plain words, with its place and, where known, a way out."""
     mark: Any = getattr(error, "problem_mark", None)
-    if mark is None:
-        return _control_character(chunk)
+    if mark is None:  # as for a character that the parser refuses without its place
+        match = re.search(CONTROL, chunk.text)
+        place = chunk.place_at(match.start() if match else 0)
+        character = f" ({visible(match[0])})" if match else ""
+        message = f"a control character{character} cannot stand in YAML"
+        return error_at(place, message, 'write it as "\\x1b" in double quotes')
     place = chunk.place(mark.line, mark.column)
     opening = getattr(error, "context_mark", None)
     start = chunk.place(opening.line, opening.column) if opening else place

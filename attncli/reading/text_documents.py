@@ -202,7 +202,6 @@ class TextDocument:
         self.read += [(block.at, min(line_end, table.end)), (table.start, table.end)]
 
     def _put(self, name: str, value: Raw, offsets: tuple[int, int]) -> None:
-        """Take a value; refuse another one of the same name."""
         before = self.values.setdefault(name, value)
         if before != value and not _hold_same_numbers(before, value):
             first = self.chunk.place_at(self.offsets[name][0]).line

@@ -142,9 +142,9 @@ def tables_in(text: str, known: Known) -> list[Table]:
         table = _table(text, found, kind, brackets)
         if table and kind in ("labelled", "rows"):
             table = replace(table, start=_with_heads(text, after, table, known))
-        if table and (torn := _torn_row(text, after, table, kind)):
-            fault = f"{visible(torn[1])} is no row of numbers"
-            table = replace(table, fault=fault, fault_at=torn[0])
+            if torn := _torn_row(text, after, table, kind == "labelled"):
+                fault = f"{visible(torn[1])} is no row of numbers"
+                table = replace(table, fault=fault, fault_at=torn[0])
         tables += [table] if table else []
         if table and table.fault:
             return tables
@@ -152,13 +152,11 @@ def tables_in(text: str, known: Known) -> list[Table]:
     return tables
 
 
-def _torn_row(text: str, after: int, table: Table, kind: str) -> tuple[int, str] | None:
+def _torn_row(text: str, after: int, table: Table, labelled: bool) -> tuple[int, str] | None:
     """Return a line beside rows of numbers that may be one of them, with its offset; or None."""
-    if kind not in ("rows", "labelled"):
-        return None
     above = text[after : table.start].removesuffix("\n").rpartition("\n")[2]
     below = line_at(text, table.end) if text[table.end - 1 : table.end] == "\n" else ""
-    width = _entries(line_at(text, table.start)) - (kind == "labelled")
+    width = _entries(line_at(text, table.start)) - labelled
     for at, line in ((table.start - 1 - len(above), above), (table.end, below)):
         more = _entries(line) - width
         is_near = NEAR_ROW.fullmatch(line) and (more == 1 or not WORD_WITHIN.fullmatch(line))
@@ -168,7 +166,6 @@ def _torn_row(text: str, after: int, table: Table, kind: str) -> tuple[int, str]
 
 
 def _entries(line: str) -> int:
-    """Return how many words and numbers are in a line."""
     return sum(any(map(str.isalnum, word)) for word in re.split(r"[\s|&,;]", line))
 
 

@@ -257,14 +257,9 @@ def may_be_text(text: str, has_prose: bool) -> bool:
         return False
     if has_prose or TEXT_SIGNS.search(text):
         return True
-    if text.lstrip()[:1] in ("[", "{"):
-        return _has_rows(text)
-    return bool(WRAPPED.match(text) or ROWS_ALONE.match(text))
-
-
-def _has_rows(text: str) -> bool:
-    """Return True if a text in brackets is a matrix, and not JSON or YAML with a fault."""
-    with suppress(NumberError):
+    if text.lstrip()[:1] not in ("[", "{"):
+        return bool(WRAPPED.match(text) or ROWS_ALONE.match(text))
+    with suppress(NumberError):  # it is a matrix, or else JSON or YAML with a fault
         return not any(set("[]{}\"':") & {*word} for row in grid_of(text).rows for _, word in row)
     return False
 

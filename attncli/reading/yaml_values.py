@@ -182,8 +182,13 @@ class _Builder:
                 break
             value = self._value(event, depth + 1, is_item=True)
             items.append("~" if value is None else value)  # an alias may be that of a null
-        if self.has_pairs and not is_item:
-            self._check_commas(start, event)
+        if self.has_pairs and not is_item:  # a comma without a blank may be a decimal one
+            from attncli.core.numbers.grid import ambiguous, decimal_comma
+
+            at = start.start_mark.index
+            if pair := decimal_comma(self.chunk.text[at : event.end_mark.index]):
+                message = str(ambiguous(pair[1], ("decimal", "separated")))
+                raise error_at(self.chunk.place_at(at + pair[0]), message)
         return items
 
     def _mapping(self, depth: int) -> dict[str, Raw]:
@@ -227,15 +232,6 @@ class _Builder:
         are_rows = all(ROW_CHARACTERS.issuperset(r) and any(map(str.isdigit, r)) for r in rows)
         return "\n".join(rows) if are_rows else value
 
-    def _check_commas(self, start: Any, end: Any) -> None:
-        """Refuse a matrix in which a comma without a blank may be a decimal one."""
-        from attncli.core.numbers.grid import ambiguous, decimal_comma
-
-        text = self.chunk.text[start.start_mark.index : end.end_mark.index]
-        if pair := decimal_comma(text):
-            message = str(ambiguous(pair[1], ("decimal", "separated")))
-            raise error_at(self.chunk.place_at(start.start_mark.index + pair[0]), message)
-
     def _alias(self, event: Any, depth: int) -> Raw:
         if event.anchor not in self.anchors:
             raise self._no_anchor(event)
@@ -261,7 +257,6 @@ class _Builder:
         return self._error(event, f"*{name} refers to nothing before it", hint)
 
     def _error(self, event: Any, message: str, hint: str) -> InputError:
-        """Return the error for YAML that is valid, but not allowed here."""
         return error_at(self.chunk.place_at(event.start_mark.index), message, hint)
 
 

@@ -57,11 +57,7 @@ class _Expressions(Parser):
     def _denial(self) -> tree.Formula:
         if self.taken("not"):
             return tree.Call("not", (self.deeper(self._denial),))
-        return self._comparison()
-
-    def _comparison(self) -> tree.Formula:
-        """Read a sum, or several that are compared; a < b < c is a < b and b < c."""
-        sides, pairs = [self.sum()], list[tree.Formula]()
+        sides, pairs = [self.sum()], list[tree.Formula]()  # a < b < c is a < b and b < c
         while sign := self.taken(*COMPARISONS, *AS_SHOWN):
             sides.append(self.sum())
             pairs.append(tree.Infix(tuple(sides[-2:]), AS_SHOWN.get(sign, sign)))

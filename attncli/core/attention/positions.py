@@ -44,6 +44,7 @@ from attncli.core.records import Record
 from attncli.core.tape.operations import Add
 from attncli.core.tape.step import Operation, Step
 from attncli.core.tape.tape import Tape
+from attncli.core.text.strings import count_of
 
 Settings = Mapping[str, Any]
 """The parameters of a row, by name."""
@@ -150,8 +151,7 @@ def _check_ids(p: Settings, problem: Any) -> None:
     for side, letter in zip(SIDES, "nm", strict=True):
         rows, tokens = _rows_of(p, side), problem.sizes.size(letter) or problem.sizes.size("n")
         if rows and tokens and len(rows[0]) != tokens:
-            places = f"{len(rows[0])} position{'s'[: len(rows[0]) != 1]}"
-            message = f"ids has {places}, but there are {tokens} {side}"
+            message = f"ids has {count_of(len(rows[0]), 'position')}, but there are {tokens} {side}"
             hint = "write a position for each, or ids: {queries: […], keys: […]}"
             raise fail(message, "positions", hint=hint, needs="sizes")
         sections = p.get("sections", [1] if len(rows) < 2 else [])
@@ -291,8 +291,7 @@ def alibi(positions: Settings, heads: int, reach: int) -> ByPlaceFields:
     """−slope · |i − j| beside each score, a slope for each head (Press et al. 2022, section 3)."""
     slopes = np.ravel(positions.get("slopes", slopes_of(heads)))
     if len(slopes) != heads:
-        numbers = f"{len(slopes)} number{'s'[: len(slopes) != 1]}"
-        message = f"positions.slopes has {numbers}, but heads is {heads}"
+        message = f"positions.slopes has {count_of(len(slopes), 'number')}, but heads is {heads}"
         raise fail(message, "positions", "slopes", hint="write one for each head", needs="sizes")
     line = -slopes[:, None] * np.abs(np.arange(-reach, reach + 1))
     formula = parse("-slope*abs(i - j)", ("slope", "i", "j"))

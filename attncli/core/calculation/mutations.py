@@ -265,7 +265,6 @@ def _like(right: Step, before: list[Step]) -> list[Step]:
 
 
 def _sort_of(one: Step) -> tuple[Any, ...]:
-    """Return the shape of a matrix, and along which axes it has tokens."""
     return one.array.shape, one.backward, [axis in TOKEN_AXES for axis in one.trailing]
 
 

@@ -81,7 +81,6 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
 
 
 def _suggested(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a value for each option that the kind needs."""
     with suppress(InputError):  # which is raised again when all options are read
         kind = KINDS[KEYS["kind"].form.read(options.get("kind", KEYS["kind"].default), ("kind",))]
         return {key: KEYS[key].suggests[0] for key in kind.needs if KEYS[key].suggests}

@@ -324,9 +324,6 @@ class _Spreadsheet(Printer):
     def number(self, node: tree.Number, first: bool) -> str:
         return node.text
 
-    def fence(self, node: tree.Fence, first: bool) -> str:
-        return self.group(self(node.inner))
-
     def times(self, node: tree.Times, first: bool) -> str:
         return "*".join(self.factors(node, first))
 

@@ -22,7 +22,7 @@ from attncli.core.errors import KeyPath, fail, needing
 from attncli.core.numbers import written
 from attncli.core.numbers.parser import MAX_LENGTH, NumberError
 from attncli.core.numbers.written import SEVERAL, cell_words, dotted, name_of, shape_words, vanishes
-from attncli.core.text.strings import regex
+from attncli.core.text.strings import count_of, regex
 
 if TYPE_CHECKING:
     from attncli.core.numbers.grid import LabelledGrid, Labels
@@ -144,7 +144,6 @@ def as_block(raw: object) -> str | None:
 
 
 def _refuse_infinite(array: Array, path: KeyPath, infinite: bool) -> None:
-    """Raise an InputError for a number that is nan or infinite; with `infinite`, −∞ is allowed."""
     bad = np.isnan(array) | (np.isposinf(array) if infinite else np.isinf(array))
     if bad.any():
         place = [int(i) for i in np.argwhere(bad)[0]]
@@ -233,7 +232,7 @@ def flattened(
         if sizes != first:
             noun, has, other = "matrix", f"the shape {shape_words(sizes)}", shape_words(first)
             if len(sizes) == len(first) == 1:
-                noun, has, other = "row", f"{sizes[0]} number{'s'[: sizes[0] != 1]}", str(first[0])
+                noun, has, other = "row", count_of(sizes[0], "number"), str(first[0])
             message = f"{noun} {index + 1} of {name_of(path)} has {has}, but {noun} 1 has {other}"
             raise fail(message, *path, index, hint=hint, needs="sizes")
     return (len(raw), *first), [*chain.from_iterable(cells for _, cells in parts)]

@@ -277,7 +277,6 @@ def _unknown(key: str, named: Mapping[str, Any]) -> Fault:
 
 
 def _shape(raw: Any) -> tuple[int, ...]:
-    """Return the shape of a matrix; () for anything else, also a single number."""
     with suppress(InputError):
         shape = to_array(raw, (), infinite=True).shape
         return shape if prod(shape) > 1 else ()
@@ -286,7 +285,6 @@ def _shape(raw: Any) -> tuple[int, ...]:
 
 @lru_cache(32)
 def _defaults_in_order(kind: Mechanism) -> dict[str, Any]:
-    """Return the defaults of all keys, first of those of a kind, in its order."""
     return {key: DEFAULTS[key] for key in (*kind.keys, *DEFAULTS)}
 
 

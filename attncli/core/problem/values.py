@@ -32,7 +32,6 @@ Table: TypeAlias = Mapping[str, Any]
 
 
 def _table(name: str, module: str = "") -> Table:
-    """Return a table in a module of `core/attention/`, by default in the module of its name."""
     table: Table = vars(import_module(f"attncli.core.attention.{module or name}"))[name.upper()]
     return table
 

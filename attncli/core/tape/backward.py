@@ -145,7 +145,6 @@ class WithoutNoise:
         return self.copies[expression]
 
     def _copy(self, expression: Expression, at: int) -> Array:
-        """Return an array made of copies of the steps before it."""
         if isinstance(expression, Step):
             return expression.array
         array: Array = evaluate(expression, lambda step: self.copies_of(step)[at])

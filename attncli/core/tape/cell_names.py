@@ -298,7 +298,6 @@ OTHERS = [
 
 
 def _add(one: Declared) -> None:
-    """Take in the steps of a mechanism, and the other words for them."""
     OTHERS.extend(one.step_names.split())
     ALIASES.update({name: words.split() for name, words in one.step_words.items()})
 

@@ -57,7 +57,7 @@ def steps(tape: Tape, problem: Problem) -> None:
         with at_time(tape, problem.tokens, t):
             q, k, v = (project(tape, problem, name, "query", t) for name in "QKV")
             q, k = normed_and_rotated(tape, q, k, rules)
-            alpha, beta = (_of_token(problem, rate, t) for rate in rates)
+            alpha, beta = (x and cut(Row(x, t - 1), problem.kv_heads, problem) for x in rates)
             state = _next(tape, state, k, v, alpha, beta, "delta" in problem.update)
             found: Expression = MatMul(q, RepeatHeads(state, times) if times > 1 else state)
             if (scale := rules.scale) is not None:
@@ -84,10 +84,6 @@ def _rates(tape: Tape, problem: Problem, name: str) -> Step | None:
         return None
     gate = Gate(linear(tape, problem, tokens_of(tape, problem, "X"), name, problem.kv_heads))
     return tape.record(name, gate, ("query", "rate"), why=RATES[name])
-
-
-def _of_token(problem: Problem, rates: Step | None, t: int) -> Expression | None:
-    return None if rates is None else cut(Row(rates, t - 1), problem.kv_heads, problem)
 
 
 def _next(

@@ -80,9 +80,5 @@ def rotary_queries_shared(step: Step, trace: Trace) -> Changes:
         yield wrong(lambda q: np.broadcast_to(q[:, :1], q.shape), made_of(step))
 
 
-def _is_source(one: Step) -> bool:
-    return one.name in SOURCES
-
-
-latent_operand_exchanged = other_factor(is_weight, _is_source, kind="latent")
+latent_operand_exchanged = other_factor(is_weight, lambda x: x.name in SOURCES, kind="latent")
 """Another matrix of weights, or other rows of before, such as X for c_kv."""

@@ -41,7 +41,7 @@ def _powers(step: Step, stem: str) -> Iterator[ShiftedExp]:
 def tile_rescaled_by_inverse(step: Step, trace: Trace) -> Changes:
     """In the factor, or only where it is used, as the paper of FlashAttention-2 prints it."""
     for factor in _powers(step, "rescale"):
-        yield wrong(_inverse, factor, ranges=_inverse_of_interval)
+        yield wrong(_inverse, factor, ranges=lambda x: type(x)(_inverse(x.high), _inverse(x.low)))
     for part in walk(made_of(step)):
         if isinstance(part, Rescaled):
             yield put(made_of(step), part, Divide(*part.operands))
@@ -49,10 +49,6 @@ def tile_rescaled_by_inverse(step: Step, trace: Trace) -> Changes:
 
 def _inverse(x: Any) -> Any:
     return np.where(x > 0, 1 / np.where(x > 0, x, 1), 0.0)  # of 0, where all keys were blocked
-
-
-def _inverse_of_interval(x: Any) -> Any:
-    return type(x)(_inverse(x.high), _inverse(x.low))
 
 
 @mistake(
@@ -67,13 +63,12 @@ def tile_maximum_alone(node: RunningMax) -> Nodes:
     "The factor was made with the largest score of this tile alone, not with the largest so far."
 )
 def tile_rescaled_to_own_maximum(step: Step, trace: Trace) -> Changes:
-    def own_or_running(own: Any, running: Any) -> Any:
-        return np.where(own == -np.inf, running, own)  # nothing changes if a tile is blocked
-
     for factor in _powers(step, "rescale"):
         largest = _largest(factor)
         own = replace(largest, parts=largest.parts[:1])
-        yield _less(factor, wrong(own_or_running, own, largest))
+        # Nothing changes if a tile is blocked.
+        unblocked = wrong(lambda own, running: np.where(own == -np.inf, running, own), own, largest)
+        yield _less(factor, unblocked)
 
 
 def _largest(power: ShiftedExp) -> RunningMax:
