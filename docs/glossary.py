@@ -10,6 +10,7 @@ import attncli
 from attncli.core.problem.keys import KEYS, KINDS, OPTIONS
 from attncli.core.tape.cell_names import LETTERS, words_of
 from attncli.core.tape.find_cells import find_steps
+from docs.mistakes import DIFFERENTIAL
 
 PAGE = Path(__file__).with_suffix(".md")
 SAMPLES = PAGE.parents[1] / "sample_inputs"
@@ -43,18 +44,7 @@ side (states of all times one below the other), ‖x‖ is the length of x, and 
 """
 
 OTHERS: tuple[attncli.ProblemKeys, ...] = (
-    {
-        "X": "eye(4)",
-        "heads": 2,
-        "differential": {
-            "lambda_q1": [1],
-            "lambda_k1": [1],
-            "lambda_q2": [0],
-            "lambda_k2": [1],
-            "lambda_init": 0.5,
-            "norm": "rms",
-        },
-    },
+    DIFFERENTIAL,
     {
         "kind": "transformer",
         "X": "eye(2)",

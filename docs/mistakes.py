@@ -52,6 +52,19 @@ is named if it gives every array, and of several the nearest. No slip of a hand 
 |---|---|---|
 """
 
+DIFFERENTIAL: attncli.ProblemKeys = {
+    "X": "eye(4)",
+    "heads": 2,
+    "differential": {
+        "lambda_q1": [1],
+        "lambda_k1": [1],
+        "lambda_q2": [0],
+        "lambda_k2": [1],
+        "lambda_init": 0.5,
+        "norm": "rms",
+    },
+}
+
 OTHERS: tuple[attncli.ProblemKeys, ...] = (
     {
         "X": "eye(2)",
@@ -61,19 +74,7 @@ OTHERS: tuple[attncli.ProblemKeys, ...] = (
         "gradient": "sum",
     },
     {"X": "eye(2)", "online": {"tile": 1}, "gradient": "sum"},
-    {
-        "X": "eye(4)",
-        "heads": 2,
-        "differential": {
-            "lambda_q1": [1],
-            "lambda_k1": [1],
-            "lambda_q2": [0],
-            "lambda_k2": [1],
-            "lambda_init": 0.5,
-            "norm": "rms",
-        },
-        "gradient": "sum",
-    },
+    {**DIFFERENTIAL, "gradient": "sum"},
 )
 """Problems with the mistakes that no sample has."""
 

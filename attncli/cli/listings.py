@@ -32,6 +32,7 @@ EXIT_STATUSES = {
     BAD_INPUT: "Bad usage, or something that cannot be read, calculated or written.",
     130: "Interrupted, as Ctrl-C ends --watch.",
     READER_WENT_AWAY: "The reader of the pipe went away.",
+    143: "Ended by another program, as by kill.",
 }
 """The exit statuses."""
 
