@@ -5,7 +5,7 @@ No number of an array was rounded by hand; all carry the error of a calculation 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import dropwhile, product
 
@@ -23,6 +23,7 @@ from attncli.checking.mistakes.catalogue import CONVENTIONS, by_conventions
 from attncli.checking.naming.catalogued import is_like, mistakes_before
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.weights import ADJUSTED
+from attncli.core.calculation.compute import compute
 from attncli.core.calculation.trace import Trace
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
@@ -247,8 +248,8 @@ class Comparison(Judge):
         before = [first.step.name, *(name for name in earlier if name in self.matrices)]
         every = [*before, *(name for name in self.matrices if name not in before)]
         conventions = [
-            (self.misfit(every, change), convention_of(id_, self.trace.problem))
-            for id_, change in by_conventions(self.trace)
+            (self.misfit(every, instead), convention_of(id_, self.trace.problem))
+            for id_, instead in by_conventions(self.trace)
         ]
         if min((misfit for misfit, _ in conventions), default=np.inf) <= 1:
             return _nearest(conventions)
@@ -263,15 +264,16 @@ class Comparison(Judge):
                 mistakes.append((misfit - is_all, mistake.finding(first.step)))
         return _nearest(mistakes)
 
-    def misfit(self, names: Iterable[str], change: Change) -> float:
-        """Return how far arrays are from what other operations give, in the maximum difference.
+    def misfit(self, names: Iterable[str], instead: Change | Problem) -> float:
+        """Return how far arrays are from what is calculated instead, in the maximum difference.
 
         It is ∞, and not all arrays are looked at, where one is farther than that, or where no
         wrong number is compared.
         """
-        steps = [*self.trace.steps]
-        same = {n: self.trace[n].array for n in steps[: min(map(steps.index, change))]}
-        other = Replay(self.trace, worked=same, instead=change)
+        if isinstance(instead, Problem):
+            same, other = self._calculated(instead)
+        else:
+            same, other = self._replayed(instead)
         farthest, is_seen, not_right = 0.0, False, (judged_steps.WRONG, judged_steps.FOLLOWS)
         for name in names:
             judged = self.steps[name]
@@ -292,6 +294,20 @@ class Comparison(Judge):
             is_wrong = is_wrong if is_wrong.shape == off.shape else np.ones(1, bool)
             is_seen = is_seen or bool((is_wrong & ~np.isnan(off)).any())
         return farthest if is_seen else np.inf
+
+    def _replayed(self, change: Change) -> tuple[Container[str], Callable[[Step], Array]]:
+        """Return the steps that stay as they are, and what gives the numbers of the others."""
+        steps = [*self.trace.steps]
+        same = {n: self.trace[n].array for n in steps[: min(map(steps.index, change))]}
+        return same, Replay(self.trace, worked=same, instead=change)
+
+    def _calculated(self, problem: Problem) -> tuple[Container[str], Callable[[Step], Array]]:
+        """Return the same for another problem; a step that it lacks has no shape."""
+        other = compute(problem)
+        pairs = ((step, other.steps.get(step.name)) for step in self.trace)
+        same = {a.name for a, b in pairs if b and np.array_equal(a.array, b.array)}
+        none = np.empty(0)
+        return same, lambda step: other[step.name].array if step.name in other else none
 
     def _blind(self, step: Step, numbers: Callable[[Step], Array]) -> Array:
         """Return which cells of a step, on paper, are of queries that see no key in some head."""
@@ -321,9 +337,12 @@ def _nearest(causes: Iterable[tuple[float, Finding]]) -> Finding | None:
 def convention_of(id_: str, problem: Problem) -> Finding:
     """Return a convention as it is said of a problem, whose weights may be (out, in)."""
     convention = CONVENTIONS[id_]
+    message, advice = convention.message, convention.advice
     if convention.out_in and problem.weights_as == "out_in":
-        return Finding(id_, *convention.out_in)
-    return Finding(id_, convention.message, convention.advice)
+        message, advice = convention.out_in
+    words = {name: problem.sizes.size(name) for name in ("d_k", "d_v", "d_model")}
+    words["heads"] = problem.heads
+    return Finding(id_, message.format(**words), advice.format(**words))
 
 
 def compared(

@@ -8,6 +8,7 @@ first change is made in each step.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from math import sqrt
 from typing import Any, TypeAlias
 
@@ -28,6 +29,8 @@ from attncli.core.calculation.mistake import (
 )
 from attncli.core.calculation.trace import Trace
 from attncli.core.declare import WHEN_ADDED, Declared, declared
+from attncli.core.errors import InputError
+from attncli.core.problem.problem import Problem
 from attncli.core.records import Record, replace
 from attncli.core.tape.evaluation import Change, transform
 from attncli.core.tape.operations import MatMul, Scale, Transposed
@@ -55,20 +58,27 @@ def _add(one: Declared) -> None:
     MISTAKES.update({row.id: row for row in rows})
 
 
+Keys: TypeAlias = Mapping[str, object]
+"""Keys of a problem with other values; None for one that is left out."""
+
 Search: TypeAlias = Callable[[Step, Trace], Ways]
 """A function that yields what may be calculated instead in a step; the first is what counts."""
 
 
 class Convention(Record):
-    """One row of the table."""
+    """One row of the table: what is said, and what is calculated instead, the likeliest first.
+
+    The texts may have the blanks {heads}, {d_k}, {d_v} and {d_model}.
+    """
 
     message: str
     advice: str
-    searches: tuple[Search, ...]  # other forms of the convention, the likeliest first
+    searches: tuple[Search, ...] = ()  # in the steps of the problem
+    keys: Callable[[Problem], Iterator[Keys]] | None = None  # or as another problem
     out_in: tuple[str, str] | None = None  # message and advice where weights are (out, in)
 
 
-def by_conventions(trace: Trace) -> Iterator[tuple[str, Change]]:
+def by_conventions(trace: Trace) -> Iterator[tuple[str, Change | Problem]]:
     """Yield the other ways of calculating a problem, each with the id of its convention."""
     steps = [step for step in trace if step.operation is not None]
     for id_, convention in CONVENTIONS.items():
@@ -78,6 +88,9 @@ def by_conventions(trace: Trace) -> Iterator[tuple[str, Change]]:
                 change |= next((first for first, _ in search(step, trace)), {})
             if change:
                 yield id_, change
+        for keys in convention.keys(trace.problem) if convention.keys else ():
+            with suppress(InputError):  # the keys do not go together
+                yield id_, trace.problem.with_keys(keys)
 
 
 def _only_in(row: Mistake, *names: str) -> Search:
@@ -137,6 +150,11 @@ def _batch_second(step: Step, trace: Trace) -> Ways:
             yield {step.name: other}, {}
 
 
+def _one_head(problem: Problem) -> Iterator[Keys]:
+    if problem.heads > 1:
+        yield {"heads": 1, "kv_heads": None}
+
+
 SPLIT, MERGED = ("Q", "K", "V", "scores", "context"), ("concat", "output")
 """First parts of the names of steps in which features are cut into heads, or heads are joined."""
 
@@ -145,7 +163,7 @@ CONVENTIONS: dict[str, Convention] = {
         "The weight matrices were stored as (out, in), as programs do: their transposes were used.",
         "Write weights_as: out_in, or transpose them.",
         (_weights_transposed(), _weights_transposed("W_q", "W_k", "W_v")),
-        (
+        out_in=(
             "The weight matrices were used as they are stored, (out, in), without a transpose.",
             "Transpose them, as nn.Linear does, or leave out weights_as.",
         ),
@@ -154,7 +172,7 @@ CONVENTIONS: dict[str, Convention] = {
         "The transpose of W_o was used.",
         "Transpose W_o, or use it as concat W_o.",
         (_weights_transposed("W_o"),),
-        ("W_o was used as it is stored, (out, in), without a transpose.", "Transpose W_o."),
+        out_in=("W_o was used as it is stored, (out, in), without a transpose.", "Transpose W_o."),
     ),
     "heads_interleaved": Convention(
         "Neighbouring features went to different heads.",
@@ -180,9 +198,14 @@ CONVENTIONS: dict[str, Convention] = {
         "Repeat each head for its neighbours: repeat_interleave, not repeat.",
         (of_weights.shared_heads_alternate.changes,),
     ),
+    "heads_ignored": Convention(
+        "One head was worked with, and this problem has {heads}, of {d_k} features each.",
+        "Cut Q, K and V into {heads} heads, and divide the scores of each by √{d_k}.",
+        keys=_one_head,
+    ),
     "mask_inverted": Convention(
         "The mask was read the other way: where it lets a key through, the key was blocked.",
-        "Write mask: {block: …}, or exchange 0 and 1.",
+        "Write mask: {{block: …}}, or exchange 0 and 1.",
         (of_places.mask_inverted.changes,),
     ),
     "causal_strict": Convention(
@@ -192,7 +215,7 @@ CONVENTIONS: dict[str, Convention] = {
     ),
     "causal_bottom_right": Convention(
         "The causal mask is aligned at the bottom right: the last query sees every key.",
-        "Write mask: {causal: true, align: bottom-right}.",
+        "Write mask: {{causal: true, align: bottom-right}}.",
         (_causal(lambda written, _: {**written, "align": "bottom-right"}),),
     ),
     "softmax_over_queries": Convention(

@@ -171,6 +171,15 @@ class Problem(ProblemFields):
         keys = tuple(dict.fromkeys((*self.given, *named)))
         return self._with(**named, given=keys, written={**self.written, **named})
 
+    def with_keys(self, changes: Mapping[str, object]) -> Problem:
+        """Return the problem with some keys of other values, and without those of None.
+
+        Raises:
+            InputError: if the keys do not go together.
+        """
+        raw = {key: self.written.get(key, self.__dict__[key]) for key in self.given} | {**changes}
+        return Problem.of_values({key: value for key, value in raw.items() if value is not None})
+
     def with_arrays(self, arrays: Mapping[str, Array], stacked: bool = False) -> Problem:
         """Return the same problem with other arrays of the same shapes, by key; see `matrices`.
 
