@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from math import sqrt
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from attncli.checking.mistakes import of_choices, of_places, of_scores, of_weights
+from attncli.checking.mistakes.convention import Convention, Keys, Search
 from attncli.core.attention.masks import Mask, Masked, kept
 from attncli.core.calculation.mistake import (
     Mistake,
@@ -31,7 +32,7 @@ from attncli.core.calculation.trace import Trace
 from attncli.core.declare import WHEN_ADDED, Declared, declared
 from attncli.core.errors import InputError
 from attncli.core.problem.problem import Problem
-from attncli.core.records import Record, replace
+from attncli.core.records import replace
 from attncli.core.tape.evaluation import Change, transform
 from attncli.core.tape.operations import MatMul, Scale, Transposed
 from attncli.core.tape.step import Expression, Step
@@ -56,26 +57,6 @@ MISTAKES: dict[str, Mistake] = {
 def _add(one: Declared) -> None:
     rows = (row for row in one.mistakes().values() if isinstance(row, Mistake))
     MISTAKES.update({row.id: row for row in rows})
-
-
-Keys: TypeAlias = Mapping[str, object]
-"""Keys of a problem with other values; None for one that is left out."""
-
-Search: TypeAlias = Callable[[Step, Trace], Ways]
-"""A function that yields what may be calculated instead in a step; the first is what counts."""
-
-
-class Convention(Record):
-    """One row of the table: what is said, and what is calculated instead, the likeliest first.
-
-    The texts may have the blanks {heads}, {d_k}, {d_v} and {d_model}.
-    """
-
-    message: str
-    advice: str
-    searches: tuple[Search, ...] = ()  # in the steps of the problem
-    keys: Callable[[Problem], Iterator[Keys]] | None = None  # or as another problem
-    out_in: tuple[str, str] | None = None  # message and advice where weights are (out, in)
 
 
 def by_conventions(trace: Trace) -> Iterator[tuple[str, Change | Problem]]:

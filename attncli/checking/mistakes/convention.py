@@ -1,0 +1,31 @@
+"""What a row of the table of conventions is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
+
+from attncli.core.calculation.mistake import Ways
+from attncli.core.calculation.trace import Trace
+from attncli.core.problem.problem import Problem
+from attncli.core.records import Record
+from attncli.core.tape.step import Step
+
+Keys: TypeAlias = Mapping[str, object]
+"""Keys of a problem with other values; None for one that is left out."""
+
+Search: TypeAlias = Callable[[Step, Trace], Ways]
+"""A function that yields what may be calculated instead in a step; the first is what counts."""
+
+
+class Convention(Record):
+    """One row of the table: what is said, and what is calculated instead, the likeliest first.
+
+    The texts may have the blanks {heads}, {d_k}, {d_v} and {d_model}.
+    """
+
+    message: str
+    advice: str
+    searches: tuple[Search, ...] = ()  # in the steps of the problem
+    keys: Callable[[Problem], Iterator[Keys]] | None = None  # or as another problem
+    out_in: tuple[str, str] | None = None  # message and advice where weights are (out, in)
