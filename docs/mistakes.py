@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import attncli
-from attncli.checking.mistakes.catalogue import CONVENTIONS, MISTAKES
+from attncli.checking.mistakes.catalogue import MISTAKES
+from attncli.checking.mistakes.conventions import CONVENTIONS
 from attncli.checking.naming.catalogued import MistakeInStep, mistakes_in
 from attncli.core.calculation.mistake import Mistake
 from attncli.core.calculation.mutations import MUTATIONS
@@ -51,6 +52,9 @@ is named if it gives every array, and of several the nearest. No slip of a hand 
 | id | what was done | what to do |
 |---|---|---|
 """
+
+BLANKS = {"heads": 2, "d_k": 4, "d_v": 3, "d_model": 8}
+"""What stands in the blanks of conventions."""
 
 DIFFERENTIAL: attncli.ProblemKeys = {
     "X": "eye(4)",
@@ -117,7 +121,10 @@ def rows(table: Mapping[str, Mistake]) -> Iterator[str]:
 
 def text() -> str:
     """Return the page: a row for each mistake, mutation and convention."""
-    others = (f"| `{id_}` | {c.message} | {c.advice} |\n" for id_, c in CONVENTIONS.items())
+    others = (
+        f"| `{id_}` | {c.message.format(**BLANKS)} | {c.advice.format(**BLANKS)} |\n"
+        for id_, c in CONVENTIONS.items()
+    )
     parts = (START, *rows(MISTAKES), OF_FORMULAS, *rows(MUTATIONS), OF_ARRAYS, *others)
     return "".join(parts)
 

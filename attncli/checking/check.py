@@ -269,7 +269,7 @@ class AnswerKey:
         self, submission: Submission, trace: Trace, arrays: Matrices, dtype: str
     ) -> Report:
         from attncli.checking.comparison import compared
-        from attncli.checking.mistakes.catalogue import CONVENTIONS
+        from attncli.checking.mistakes.conventions import CONVENTIONS
 
         best, said = compared(trace.unrounded or trace, arrays, self.marking, dtype)
         finding = best.explained() if best.wrong else None

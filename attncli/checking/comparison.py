@@ -19,7 +19,7 @@ from attncli.checking.judging.equivalent_forms import operation_or_input
 from attncli.checking.judging.judge import Hypotheses, Judge, follows_as_written
 from attncli.checking.judging.judged_steps import Difference, Finding, Given, Judged, Misshapen
 from attncli.checking.judging.operands import Reference, middle
-from attncli.checking.mistakes.catalogue import CONVENTIONS, by_conventions
+from attncli.checking.mistakes.conventions import by_conventions
 from attncli.checking.naming.catalogued import is_like, mistakes_before
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.weights import ADJUSTED
@@ -247,9 +247,11 @@ class Comparison(Judge):
         earlier = steps[: steps.index(first.step.name)]
         before = [first.step.name, *(name for name in earlier if name in self.matrices)]
         every = [*before, *(name for name in self.matrices if name not in before)]
+        written = self.matrices.items()
+        arrays = {name: one.values for name, one in written if isinstance(one, Written)}
         conventions = [
-            (self.misfit(every, instead), convention_of(id_, self.trace.problem))
-            for id_, instead in by_conventions(self.trace)
+            (self.misfit(every, instead), finding)
+            for finding, instead in by_conventions(self.trace, arrays)
         ]
         if min((misfit for misfit, _ in conventions), default=np.inf) <= 1:
             return _nearest(conventions)
@@ -332,17 +334,6 @@ def _nearest(causes: Iterable[tuple[float, Finding]]) -> Finding | None:
     others = [one for misfit, one in rest if (misfit < 0) == (least < 0)]
     also = [one for one in others if not (one.id == first.id or is_like(one.id, first.id))]
     return replace(first, certain=not also, also=tuple(also[:1]))
-
-
-def convention_of(id_: str, problem: Problem) -> Finding:
-    """Return a convention as it is said of a problem, whose weights may be (out, in)."""
-    convention = CONVENTIONS[id_]
-    message, advice = convention.message, convention.advice
-    if convention.out_in and problem.weights_as == "out_in":
-        message, advice = convention.out_in
-    words = {name: problem.sizes.size(name) for name in ("d_k", "d_v", "d_model")}
-    words["heads"] = problem.heads
-    return Finding(id_, message.format(**words), advice.format(**words))
 
 
 def compared(

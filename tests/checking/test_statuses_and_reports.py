@@ -17,7 +17,8 @@ import pytest
 import attncli
 from attncli.checking.check import AnswerKey
 from attncli.checking.judging.judged_steps import NotGiven
-from attncli.checking.mistakes.catalogue import CONVENTIONS, MISTAKES
+from attncli.checking.mistakes.catalogue import MISTAKES
+from attncli.checking.mistakes.conventions import CONVENTIONS
 from attncli.core.calculation.mutations import MUTATIONS
 from attncli.printing.formats import FORMATS, ReportSelection, Selection
 from attncli.printing.grades import report_record
