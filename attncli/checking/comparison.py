@@ -125,7 +125,7 @@ class _Calculated(Given, eq=False):
 
     Attributes:
         is_right: which numbers are near enough to the right ones.
-        largest: the largest difference from the right numbers.
+        largest: the largest difference from the right numbers, of those that are not nan.
     """
 
     comparison: Comparison
@@ -171,7 +171,10 @@ class Comparison(Judge):
             all_off = _distance(step.on_paper(written.values), step.on_paper(step.array))
             self.apart[step.name] = int((np.isnan(off) & blind & ~(all_off <= limit)).sum())
         is_right = step.from_paper(~(off > limit))
-        return _Calculated(step, codes, written, unit, unit, is_whole, self, is_right, _most(off))
+        if (most := _most(off)) == np.inf:
+            numbers = step.on_paper(written.values).reshape(off.shape)
+            most = _most(np.where(np.isnan(numbers), np.nan, off))
+        return _Calculated(step, codes, written, unit, unit, is_whole, self, is_right, most)
 
     def _compared(self, answer: Given) -> Judged:
         self._explained(answer)

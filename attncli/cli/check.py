@@ -43,6 +43,7 @@ REPORTS_HELP = options.OUT_HELP.format("{student}.html", "student")
 FEEDBACK_HELP = "Write a page for each student, and one of the class."
 TOTALS_HELP = "One row per student with the points of each problem: CSV or TSV."
 SOLUTION_HELP = "Show students the right numbers, too."
+VERBOSE_HELP = "Show five wrong numbers of each array from a program."
 
 CLASS_PAGE = "index.html"
 
@@ -68,6 +69,7 @@ def check(
     solution: Annotated[bool, options.content("--solution", help=SOLUTION_HELP)] = False,
     decimals: Annotated[int | None, options.decimals(help="Digits of the right numbers.")] = None,
     full: options.Full = False,
+    verbose: Annotated[bool, options.content("--verbose", help=VERBOSE_HELP)] = False,
     settings: options.SettingFlags,
     totals: Annotated[bool, options.output("--totals", help=TOTALS_HELP)] = False,
     quiet: Annotated[bool, options.quiet(help="Only the verdict.")] = False,
@@ -87,7 +89,7 @@ def check(
     keys = {**asked, "names": names} if names else asked
     overrides = settings.overrides(keys, of_problem)
     format_ = targets.format_name("reports", format_, out)
-    selection = ReportSelection(decimals, full, quiet, solution)
+    selection = ReportSelection(decimals, full, quiet, solution, verbose)
     if problem_only:
         is_more = format_ != "table" or out is not None or sources or of_answers
         return _print_weaknesses(problem, overrides, selection.digits, display, bool(is_more))

@@ -85,7 +85,7 @@ def comment(page: ReportPage) -> str:
 
 def remark(shown: Remark) -> str:
     parts = [f'<div class="remark {REMARK_STYLES.get(shown.sign, "right")}">']
-    parts += [f"<p>({shown.aside})</p>"] if shown.aside else []
+    parts += [f"<p>({text(shown.aside)})</p>"] if shown.aside else []
     parts += [f"<p>{shown.outcome}</p>"] if shown.outcome else []
     for comparison in shown.comparisons:
         caption = ", ".join(filter(None, ("yours", comparison.words)))

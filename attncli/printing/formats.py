@@ -85,6 +85,7 @@ class ReportSelection(PageSelection):
     """The parts of reports that are written."""
 
     solution: bool = False  # whether what students read may hold the right numbers
+    verbose: bool = False  # whether wrong cells of arrays from programs are shown
     points: tuple[str, ...] = ()  # the steps that have points, each a column of a grade book
     only: tuple[str, ...] = ()  # the steps that a page of HTML shows; () for all
     totals: bool = False  # whether a grade book has one row per student
@@ -264,6 +265,7 @@ def render(
     reveal: bool = False,
     solution: bool = False,
     live: bool = False,
+    verbose: bool = False,
 ) -> str:
     """Return traces or reports as a page or a file's text.
 
@@ -280,6 +282,7 @@ def render(
         reveal: whether the steps of an HTML page of traces are folded until they are opened.
         live: whether the numbers of such a page can be changed.
         solution: whether results for Gradescope tell the right numbers.
+        verbose: whether reports show five wrong numbers of each array from a program.
 
     Raises:
         InputError: for a format that is not there, or is no text; for anything else to show.
@@ -307,7 +310,8 @@ def render(
     about["only"] = keys_of(only)
     if reports:
         points = dict.fromkeys(name for one in reports for name in one.marking.points)
-        selection: PageSelection = ReportSelection(**about, solution=solution, points=tuple(points))
+        about |= {"solution": solution, "points": tuple(points), "verbose": verbose}
+        selection: PageSelection = ReportSelection(**about)
     else:
         about |= {"why": why, "standalone": standalone, "reveal": reveal, "live": live}
         selection = Selection(**about)

@@ -16,6 +16,7 @@ from attncli.classroom.grading import Student
 from attncli.classroom.name_index import Roster
 from attncli.core.errors import fail
 from attncli.core.problem.marking import as_points
+from attncli.core.tape.cell_names import cell_name
 from attncli.core.text.numbers import every_digit
 from attncli.core.text.strings import as_cell, csv_text, lines_of, visible
 from attncli.printing import verdicts
@@ -213,10 +214,15 @@ def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
 
 
 def _distance(judged: Difference) -> dict[str, Any]:
-    """Return how far an array from a program is off, and some cells."""
-    cells = list(_cell_records(judged))
-    size, errors = _json_number(judged.largest), _json_number(judged.errors)
-    return {"cells": cells, "max_difference": size, "errors": errors}
+    """Return how far an array from a program is off, where most, and some cells."""
+    where = judged.farthest
+    return {
+        "cells": list(_cell_records(judged)),
+        "max_difference": _json_number(judged.largest),
+        "at": None if where is None else cell_name(judged.step, where),
+        "errors": _json_number(judged.errors),
+        "nan": judged.nan_count,
+    }
 
 
 def _finding_record(finding: Finding) -> dict[str, Any]:

@@ -299,7 +299,7 @@ def _report(page: ReportPage) -> Iterator[str]:
 
 
 def _remark(remark: Remark) -> Iterator[str]:
-    aside = f" ({remark.aside})" if remark.aside else ""
+    aside = f" ({escaped(remark.aside)})" if remark.aside else ""
     yield f"## {remark.sign} {escaped(remark.step.word)}{aside}"
     if finding := remark.finding:
         yield escaped(f"{visible(finding.message)} {visible(finding.advice)}")

@@ -14,10 +14,10 @@ from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import cell_name, told_apart
 from attncli.core.tape.step import Step
 from attncli.core.text.numbers import style_of
-from attncli.core.text.strings import kept, label_text, visible
+from attncli.core.text.strings import count_of, kept, label_text, visible
 from attncli.printing import verdicts
 from attncli.printing.blocks import Matrix, axis_labels
-from attncli.printing.formats import PageSelection
+from attncli.printing.formats import ReportSelection
 
 MARK_OF_CELL = {
     judged_steps.LAST_DIGIT: ("≈", "near"),
@@ -61,10 +61,10 @@ class Remark(Record):
     step: Step
     sign: str  # ✗ wrong, ≈ right but for rounding, → follows from earlier numbers, ✓ right
     status: str  # of the worst cell
-    aside: str  # "not asked" for a wrong step that does not count; how far an array is off
+    aside: str  # "not asked" for a wrong step that does not count; how far an array is off, where
     follows: str  # what the numbers follow from: "your numbers" or "your rounded numbers"
     comparisons: tuple[Comparison, ...]
-    cells: tuple[WrongCell, ...]
+    cells: tuple[WrongCell, ...]  # of an array from a program none, unless they are asked for
     finding: Finding | None  # the mistake, where one is known
     unexplained: tuple[str, ...]  # sentences on wrong numbers that no known mistake explains
     early: str  # a sentence on numbers that are right, or wrong if strict, by rounded early steps
@@ -121,7 +121,7 @@ class ReportPage(Record):
         return [*filter(None, [self.points]), *self.said, *self.missing]
 
 
-def report_page(report: Report, selection: PageSelection, solution: bool = True) -> ReportPage:
+def report_page(report: Report, selection: ReportSelection, solution: bool = True) -> ReportPage:
     """Return the page of a report; without the solution, no number that reveals it."""
     written = [judged for judged in report.steps.values() if judged.status != "missing"]
     remarks = {one.step.name: _remark(report, one, selection, solution) for one in written}
@@ -142,7 +142,7 @@ def sign_of(report: Report, judged: Judged) -> str:
     return "✗" if report.is_wrong(judged) else SIGN_OF_STATUS.get(judged.status, "✓")
 
 
-def _remark(report: Report, judged: Judged, selection: PageSelection, solution: bool) -> Remark:
+def _remark(report: Report, judged: Judged, selection: ReportSelection, solution: bool) -> Remark:
     name, sign = judged.step.name, sign_of(report, judged)
     finding = report.findings.get(name)
     names = list(report.steps)
@@ -165,7 +165,7 @@ def _remark(report: Report, judged: Judged, selection: PageSelection, solution: 
         aside=_aside(report, judged, sign),
         follows="your numbers" if is_after else "your rounded numbers",
         comparisons=tuple(_comparisons(judged, selection, report.strict, solution)),
-        cells=tuple(_wrong_cells(judged, selection.digits, solution)),
+        cells=tuple(_wrong_cells(judged, selection, solution)),
         finding=finding,
         unexplained=tuple(verdicts.unexplained(report, judged, solution)),
         early=early,
@@ -176,16 +176,19 @@ def _remark(report: Report, judged: Judged, selection: PageSelection, solution: 
 def _aside(report: Report, judged: Judged, sign: str) -> str:
     said = ["not asked"] if sign == "✗" and judged.step.name not in report.wrong_steps else []
     if isinstance(judged, Difference) and not judged.fault:
-        if judged.largest == np.inf:
-            return ", ".join([*said, "some numbers are nan or infinite"])
-        said.append(f"max |Δ| {judged.largest:.2g}")
-        if judged.largest:
+        size = judged.codes.size
+        if judged.nan_count:
+            said.append(f"{judged.nan_count:,} of {count_of(size, 'cell')} are nan")
+        if judged.nan_count < size:
+            at = f" at {cell_name(judged.step, judged.farthest)}" if judged.farthest else ""
+            said.append(f"max |Δ| {judged.largest:.2g}{at}".replace("inf", "∞"))
+        if 0 < judged.largest < np.inf:
             said.append(f"{judged.errors:.2g} × the error of {report.dtype}")
     return ", ".join(said)
 
 
 def _comparisons(
-    judged: Judged, selection: PageSelection, strict: bool, solution: bool
+    judged: Judged, selection: ReportSelection, strict: bool, solution: bool
 ) -> Iterator[Comparison]:
     """Yield the student's matrix and the right one for each head or batch."""
     if not isinstance(judged, Compared):
@@ -238,13 +241,13 @@ def label_at(step: Step, axis: str, place: int) -> str:
     return labels[place] if place < len(labels) else str(place + 1)
 
 
-def _wrong_cells(judged: Judged, decimals: int, solution: bool) -> Iterator[WrongCell]:
+def _wrong_cells(judged: Judged, selection: ReportSelection, solution: bool) -> Iterator[WrongCell]:
     step = judged.step
     right = step.value
-    write = style_of(right, decimals)
+    write = style_of(right, selection.digits)
     is_wrong = step.on_paper(judged.codes) == judged_steps.WRONG
     if isinstance(judged, Difference):
-        for at in () if judged.fault else some_places(is_wrong):
+        for at in some_places(is_wrong) if selection.verbose and not judged.fault else ():
             yours, shown = f"{judged.values[at]:.9g}", f"{right[at]:.9g}"
             yield WrongCell(cell_name(step, at), yours, shown if solution else "")
     elif isinstance(judged, Given):

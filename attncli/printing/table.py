@@ -209,9 +209,13 @@ class _Writer(Layout):
             yield from layout.wrapped([(f"{margin}{line}", style)], self.width)
 
     def remark(self, remark: Remark) -> Iterator[Line]:
-        aside = [(f"   ({remark.aside})", "faint")] if remark.aside else []
         sign = (f"{remark.sign} ", SIGN_STYLES[remark.sign])
-        yield [sign, *layout.heading_line(remark.step), *aside]
+        heading = [sign, *layout.heading_line(remark.step)]
+        with_aside = [*heading, (f"   ({remark.aside})", "faint")] if remark.aside else heading
+        is_wide = self.width is not None and layout.line_width(with_aside) > self.width
+        yield heading if is_wide else with_aside
+        if is_wide:
+            yield from self.prose([remark.aside], "faint", "  ")
         wrong = [comparison for comparison in remark.comparisons if comparison.is_wrong]
         if not wrong or any(comparison.yours.is_cut for comparison in wrong):
             yield from self.prose(remark.wrong_numbers, margin="  ")

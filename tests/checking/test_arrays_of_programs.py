@@ -6,6 +6,7 @@ The layers are PyTorch's: `benchmarks/libraries/conventions.py` wrote them.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -438,7 +439,10 @@ def test_a_report_of_arrays_is_short(attn: Attn, tmp_path: Path) -> None:
     lines = shown.out.splitlines()
     assert lines[2].startswith("✓ Q   max |Δ| ")
     assert lines[2].endswith(" × the error of float32")
-    assert sum("should be" in line for line in lines) == 5
+    at = re.search(r"✗ weights = exp / sum   \(max \|Δ\| \S+ at (weights.+\]),", shown.out)
+    assert at
+    assert "should be" not in shown.out
+    assert attn("check", given, answers, "--verbose").out.count("should be") == 5
     assert "  The scores were not scaled." in lines
     assert lines[-1] == "wrong, first at weights"
     record = json.loads(attn("check", given, answers, "-f", "json").out)
@@ -448,6 +452,8 @@ def test_a_report_of_arrays_is_short(attn: Attn, tmp_path: Path) -> None:
     assert len(weights["cells"]) == 5
     assert weights["max_difference"] > 0.01
     assert weights["errors"] > 1000
+    assert (weights["at"], weights["nan"]) == (at[1], 0)
+
     for form in ("markdown", "html", "csv"):
         assert "The scores were not scaled." in attn("check", given, answers, "-f", form).out
     flags = ("--dtype", "bfloat16", "--rtol", "10")
@@ -455,6 +461,25 @@ def test_a_report_of_arrays_is_short(attn: Attn, tmp_path: Path) -> None:
     refused = attn("check", given, answers, "--dtype", "float8")
     assert refused.status == 2
     assert "float8" in refused.err
+
+
+ARE_NAN = [
+    ((0,), 1, r"4 of 32 cells are nan, max \|Δ\| \S+, \S+ × the error of float32"),
+    ((0, 1), 2, r"8 of 32 cells are nan, max \|Δ\| \S+ at weights\[head 2\]\[1, 1\], "),
+    ((0, 1, 2, 3), 1, r"16 of 32 cells are nan, max"),
+]
+
+
+@pytest.mark.parametrize(("rows", "factor", "said"), ARE_NAN)
+def test_numbers_that_are_nan_are_counted_apart(
+    rows: tuple[int, ...], factor: int, said: str
+) -> None:
+    weights = factor * dump("weights")["weights"]
+    weights[0, rows] = np.nan
+    report = check({"weights": weights})
+    assert re.search(said, str(report))
+    record = json.loads(attncli.render(report, "json"))["steps"]["weights"]
+    assert (record["nan"], record["max_difference"] <= 1) == (4 * len(rows), True)
 
 
 def test_arrays_may_hold_a_step_that_the_problem_lacks() -> None:

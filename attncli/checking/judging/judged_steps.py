@@ -168,7 +168,7 @@ class Difference(Judged):
 
     Attributes:
         values: the numbers, on paper; nan where none was written.
-        largest: the largest difference from the right numbers.
+        largest: the largest difference from the right numbers, of those that are not nan.
         errors: the same, in errors that the calculation carries.
         fault: what is wrong with the shape; or "".
     """
@@ -177,6 +177,22 @@ class Difference(Judged):
     largest: float
     errors: float
     fault: str = ""
+
+    @cached_property
+    def nan_count(self) -> int:
+        is_nan = np.isnan(self.values) & (self.on_paper == WRONG)
+        return 0 if self.fault else int(is_nan.sum())
+
+    @cached_property
+    def farthest(self) -> tuple[int, ...] | None:
+        """The place, on paper, of the largest difference; None if no number differs."""
+        differs = np.isin(self.on_paper, (FOLLOWS, WRONG)) & ~np.isnan(self.values)
+        if self.fault or not differs.any():
+            return None
+        with np.errstate(invalid="ignore"):
+            off = np.where(differs, np.abs(self.values - self.step.value), -1.0)
+        place = np.unravel_index(int(np.argmax(off)), off.shape)
+        return tuple(int(i) for i in place)
 
 
 class Given(Judged):
