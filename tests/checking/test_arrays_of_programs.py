@@ -16,6 +16,8 @@ import pytest
 
 import attncli
 from attncli.checking.mistakes.conventions import CONVENTIONS
+from attncli.core.attention.masks import Masked
+from attncli.core.tape.step import ShapeError
 from tests.conftest import DATA, SAMPLES, Attn
 
 Array = np.ndarray[Any, Any]
@@ -318,6 +320,12 @@ def test_nan_is_wrong_where_a_key_is_seen_and_is_no_blank() -> None:
 
 
 # ---- which cause is named
+
+
+def test_a_mask_makes_scores_no_larger() -> None:
+    scores, keep = RIGHT["scores"], RIGHT.inputs["mask"]
+    with pytest.raises(ShapeError):
+        Masked(scores, keep).apply(scores.array[..., :1, :1], keep.array)
 
 
 def test_a_mistake_that_is_no_convention() -> None:

@@ -24,7 +24,7 @@ from attncli.core.numbers.written import dotted, to_count
 from attncli.core.records import EMPTY, Record
 from attncli.core.tape.backward_operations import Pointwise
 from attncli.core.tape.evaluation import array_of, cut
-from attncli.core.tape.step import Derivatives, Expression
+from attncli.core.tape.step import Derivatives, Expression, ShapeError
 
 Mask: TypeAlias = Mapping[str, Any]
 """The values of a mask by the keys of `mask`; an empty mask keeps everything."""
@@ -289,6 +289,9 @@ class Masked(Pointwise):
     why = "Where a score is −∞, the weight becomes 0: this query may not see this key."
 
     def apply(self, scores: Array, keep: Array) -> Array:
+        """The last axes of the mask are broadcast into those of the scores, which keep theirs."""
+        if np.broadcast_shapes(scores.shape[-2:], keep.shape[-2:]) != scores.shape[-2:]:
+            raise ShapeError(scores.shape, keep.shape)  # before memory is taken for all pairs
         masked = np.where(keep != 0, scores, -np.inf).astype(scores.dtype)
         said = self._reason if self.rule else "{seen}"
         return because(masked, keep, said, keep == 0)
