@@ -24,6 +24,7 @@ from attncli.checking.judging.operands import Reference
 from attncli.checking.judging.readings import Way, judged_as_read, likeliest_way
 from attncli.checking.naming.diagnosis import carried_forward
 from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.machine import one_blas_thread
 from attncli.core.calculation.compute import compute
 from attncli.core.calculation.trace import Shown, Trace, equal_steps, with_named_steps
 from attncli.core.errors import InputError, located
@@ -271,8 +272,9 @@ class AnswerKey:
         from attncli.checking.comparison import compared
         from attncli.checking.mistakes.conventions import CONVENTIONS
 
-        best, said = compared(trace.unrounded or trace, arrays, self.marking, dtype)
-        finding = best.explained() if best.wrong else None
+        with one_blas_thread():  # as hundreds of small products are compared
+            best, said = compared(trace.unrounded or trace, arrays, self.marking, dtype)
+            finding = best.explained() if best.wrong else None
         findings = {best.wrong[0]: finding} if finding else {}
         report = self._report(submission, best.trace, best.steps, findings, arrays, said)
         convention = finding if finding and finding.id in CONVENTIONS else None

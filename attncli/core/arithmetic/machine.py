@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from threading import Lock, Thread
+from threading import RLock, Thread
 from typing import TypeVar
 
 UNKNOWN = 2**62
@@ -93,7 +93,7 @@ OPENBLAS = (
 THREAD_BYTES = 110_000_000
 """Address space of a thread: 64 MB for its objects, 8 MB for its stack, 35 MB for OpenBLAS."""
 
-_BLAS_LOCK = Lock()
+_BLAS_LOCK = RLock()
 
 
 def processors() -> int:
