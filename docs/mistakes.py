@@ -53,7 +53,14 @@ is named if it gives every array, and of several the nearest. No slip of a hand 
 |---|---|---|
 """
 
-BLANKS = {"heads": 2, "d_k": 4, "d_v": 3, "d_model": 8}
+BLANKS = {
+    "heads": 2,
+    "d_k": 4,
+    "d_v": 3,
+    "d_model": 8,
+    "p": 0.1,
+    "done": "Blocked scores were set to −10",
+}
 """What stands in the blanks of conventions."""
 
 DIFFERENTIAL: attncli.ProblemKeys = {

@@ -22,6 +22,7 @@ from attncli.checking.judging.operands import Reference, middle
 from attncli.checking.mistakes.conventions import by_conventions
 from attncli.checking.naming.catalogued import is_like, mistakes_before
 from attncli.core.arithmetic.elements import Array
+from attncli.core.attention.scores import SplitHeads
 from attncli.core.attention.weights import ADJUSTED
 from attncli.core.calculation.compute import compute
 from attncli.core.calculation.trace import Trace
@@ -295,9 +296,7 @@ class Comparison(Judge):
             if not misfit <= 1:
                 return np.inf
             farthest = max(farthest, misfit)
-            is_wrong = np.isin(judged.on_paper, not_right)
-            is_wrong = is_wrong if is_wrong.shape == off.shape else np.ones(1, bool)
-            is_seen = is_seen or bool((is_wrong & ~np.isnan(off)).any())
+            is_seen = is_seen or any(map(judged.has, not_right))
         return farthest if is_seen else np.inf
 
     def _replayed(self, change: Change) -> tuple[Container[str], Callable[[Step], Array]]:
@@ -309,10 +308,16 @@ class Comparison(Judge):
     def _calculated(self, problem: Problem) -> tuple[Container[str], Callable[[Step], Array]]:
         """Return the same for another problem; a step that it lacks has no shape."""
         other = compute(problem)
-        pairs = ((step, other.steps.get(step.name)) for step in self.trace)
-        same = {a.name for a, b in pairs if b and np.array_equal(a.array, b.array)}
-        none = np.empty(0)
-        return same, lambda step: other[step.name].array if step.name in other else none
+        of_one_head = {"concat": "context", "context": "output"}
+
+        def numbers(step: Step) -> Array:
+            name = step.name if step.name in other else of_one_head.get(step.name, "")
+            array = other[name].array if name in other else np.empty(0)
+            is_cut = array.size != step.array.size or array.shape == step.array.shape
+            return array if is_cut else array_of(SplitHeads(other[name], step.array.shape[1]))
+
+        same = {step.name for step in self.trace if np.array_equal(step.array, numbers(step))}
+        return same, numbers
 
     def _blind(self, step: Step, numbers: Callable[[Step], Array]) -> Array:
         """Return which cells of a step, on paper, are of queries that see no key in some head."""

@@ -16,6 +16,7 @@ import numpy as np
 from attncli.checking.judging.judged_steps import Finding
 from attncli.checking.mistakes import of_places, of_scores, of_weights
 from attncli.checking.mistakes.convention import Arrays, Convention, Keys, Search
+from attncli.checking.mistakes.of_programs import OF_PROGRAMS
 from attncli.core.attention.masks import Mask, Masked, kept
 from attncli.core.calculation.mistake import (
     Blanks,
@@ -57,7 +58,7 @@ def by_conventions(trace: Trace, arrays: Arrays) -> Iterator[tuple[Finding, Chan
 
 def _in_every_step(search: Search, trace: Trace) -> tuple[Change, Blanks]:
     change, words = dict[str, Expression](), dict[str, Any]()
-    for step in trace:
+    for step in (step for step in trace if step.operation is not None):
         first, said = next(iter(search(step, trace)), (EMPTY, EMPTY))
         change |= first
         words |= said
@@ -111,7 +112,7 @@ def _scaled_over(divisor: Callable[[Mapping[str, int]], float]) -> Search:
     def scaled(step: Step, trace: Trace) -> Ways:
         node, sizes = made_by(Scale, step), trace.problem.sizes
         if node and step.plain.startswith("scaled"):
-            over = divisor({x: sizes.size(x) or 1 for x in ("d_k", "d_model")})
+            over = divisor({x: sizes.size(x) or 1 for x in ("d_k", "d_v", "d_model")})
             if over != 1:  # which changes nothing
                 yield {step.name: Scale(node.operand, over=over)}, {}
 
@@ -181,7 +182,7 @@ CONVENTIONS: dict[str, Convention] = {
         (of_weights.shared_heads_alternate.changes,),
     ),
     "heads_ignored": Convention(
-        "One head was worked with, and this problem has {heads}, of {d_k} features each.",
+        "One head was worked with: this problem has {heads} heads of {d_k} features.",
         "Cut Q, K and V into {heads} heads, and divide the scores of each by √{d_k}.",
         keys=_one_head,
     ),
@@ -220,6 +221,11 @@ CONVENTIONS: dict[str, Convention] = {
         "Take the size of one head, or write scale: 1/sqrt(d_model).",
         (_scaled_over(lambda sizes: sqrt(sizes["d_model"])),),
     ),
+    "scaled_by_sqrt_d_v": Convention(
+        "The scores were divided by √d_v, not by √d_k.",
+        "Divide by the root of the size of a key, {d_k}, not of a value, {d_v}.",
+        (_scaled_over(lambda sizes: sqrt(sizes["d_v"])),),
+    ),
     "swapped_q_k": Convention(
         "Q and K have changed places.",
         "Queries come from W_q, keys from W_k.",
@@ -230,4 +236,5 @@ CONVENTIONS: dict[str, Convention] = {
         "Exchange the first two axes of X, or set batch_first.",
         (_batch_second,),
     ),
+    **OF_PROGRAMS,
 }

@@ -33,6 +33,8 @@ ALIKE = (
     {"key_not_transposed", "step_transposed"},
     {"scores_transposed", "swapped_q_k"},
     {"key_and_value_exchanged", "step_transposed"},
+    {"padding_zeroed", "padded_queries_blocked"},
+    {"fused_per_head", "fused_in_three"},
     *({"wrong_weight_matrix", swapped} for swapped in SWAPPED),
 )
 """Pairs of mistakes that are one and the same if they give the same numbers."""
