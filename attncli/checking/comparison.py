@@ -21,6 +21,7 @@ from attncli.checking.judging.judged_steps import Difference, Finding, Given, Ju
 from attncli.checking.judging.operands import Reference, middle
 from attncli.checking.mistakes.conventions import by_conventions
 from attncli.checking.naming.catalogued import is_like, mistakes_before
+from attncli.checking.some_rows import SomeRows
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.scores import SplitHeads
 from attncli.core.attention.weights import ADJUSTED
@@ -30,7 +31,7 @@ from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
 from attncli.core.tape import evaluation
-from attncli.core.tape.evaluation import Change, Replay, Values, array_of
+from attncli.core.tape.evaluation import ALL, Change, Replay, Values, array_of, cut
 from attncli.core.tape.step import LEADING, Expression, Step
 from attncli.core.text.strings import all_of
 
@@ -52,6 +53,13 @@ FEW_WRONG = 5
 """Maximum number of wrong numbers, among a hundred times as many, for which no cause is sought:
 every convention and mistake changes more. Chosen."""
 
+
+FEW_ROWS = 4
+"""Number of rows of a wrong array that are compared with a cause before the whole is. Chosen."""
+
+MARGIN = 2.0
+"""Factor by which these may be farther off, as products of few rows are rounded in another way.
+Chosen."""
 
 OF_FLOATS: Hypotheses = ((judged_steps.FOLLOWS, follows_as_written),)
 """The explanations of wrong numbers that nobody rounded."""
@@ -278,6 +286,8 @@ class Comparison(Judge):
         """
         if isinstance(instead, Problem):
             same, other = self._calculated(instead)
+        elif not self._gives_some_rows(instead):
+            return np.inf
         else:
             same, other = self._replayed(instead)
         farthest, is_seen, not_right = 0.0, False, (judged_steps.WRONG, judged_steps.FOLLOWS)
@@ -298,6 +308,34 @@ class Comparison(Judge):
             farthest = max(farthest, misfit)
             is_seen = is_seen or any(map(judged.has, not_right))
         return farthest if is_seen else np.inf
+
+    @cached_property
+    def _wrong_rows(self) -> tuple[Step, slice, Array, float] | None:
+        """A few rows of the first wrong array, on paper, and how far off what gives them may be."""
+        first = self.steps[self.wrong[0]]
+        assert isinstance(first, Difference)  # as the others hold nothing wrong
+        step, place = first.step, first.farthest
+        count = step.array.shape[2]
+        if place is None or count < 2 * FEW_ROWS:
+            return None
+        start = min(place[step.axes.index(step.trailing[0])], count - FEW_ROWS)
+        rows = slice(start, start + FEW_ROWS)
+        values = step.from_paper(first.values)
+        return step, rows, cut(values, (rows, ALL)), MARGIN * self.limit(step, values)
+
+    def _gives_some_rows(self, change: Change) -> bool:
+        """Return False if a change does not give a few rows of the first wrong array."""
+        if self._wrong_rows is None:
+            return True
+        step, rows, array, limit = self._wrong_rows
+        try:
+            some = SomeRows(self.trace, step, rows, change)
+            numbers = step.on_paper(some(step))
+            array = step.on_paper(array).reshape(numbers.shape)
+            is_off = _distance(array, numbers) > limit
+            return not (is_off & ~(np.isnan(array) | self._blind(step, some))).any()
+        except ValueError:  # NumPy's, for shapes that do not go together
+            return False
 
     def _replayed(self, change: Change) -> tuple[Container[str], Callable[[Step], Array]]:
         """Return the steps that stay as they are, and what gives the numbers of the others."""

@@ -184,6 +184,7 @@ class Rotated(Operation):
     sin: Expression
     waves: Waves
     back: bool = False  # whether the pairs are turned by −θ
+    shape = "n d', n p', n p' -> n d"
     why = "Turned by its position, a query meets a key by how far apart the two are."
 
     @property

@@ -33,6 +33,7 @@ class SplitHeads(Rearranged):
     """The features cut into contiguous pieces, one for each head."""
 
     heads: int
+    shape = "n d' -> n d"
     why = "Each head gets features of its own, so that it can look for something else."
 
     @property
@@ -60,6 +61,7 @@ class RepeatHeads(Rearranged):
     """Each key/value head repeated for the query heads that read it (grouped-query attention)."""
 
     times: int
+    shape = "n d -> n d"
 
     def apply(self, heads: Array) -> Array:
         """(batch, kv_heads, n, d) gives (batch, kv_heads · times, n, d)."""
@@ -72,6 +74,8 @@ class RepeatHeads(Rearranged):
 
 class SideBySide(Rearranged):
     """The heads' features side by side, the inverse of `SplitHeads`."""
+
+    shape = "n d' -> n d"
 
     @property
     def leading(self) -> tuple[str, ...]:
