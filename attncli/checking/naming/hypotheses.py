@@ -17,6 +17,7 @@ from attncli.checking.judging.judged_steps import MISSING, WRONG, Compared, Find
 from attncli.checking.judging.operands import axis_of_shares
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, interval
+from attncli.core.attention.scores import SplitHeads
 from attncli.core.explaining.terms import StepTerms, Term, regions_of
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import Index, cell_name, place_of, place_word
@@ -192,10 +193,13 @@ class WrongStep:
 
 
 def is_long(step: Step) -> bool:
+    """Return True for a large step of which a single number takes many others to work."""
     nodes = walk(step.operation) if step.operation is not None else ()
     first = (slice(0, 1), slice(0, 1))
     is_whole = any(
-        isinstance(node, Operation) and regions_of(node, first)[1] == first for node in nodes
+        isinstance(node, SplitHeads) or regions_of(node, first)[1] == first
+        for node in nodes
+        if isinstance(node, Operation)
     )
     return is_whole and step.array.size > MAX_WORKED_SIZE
 
