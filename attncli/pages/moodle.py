@@ -30,8 +30,8 @@ from attncli.core.tape.step import Step
 from attncli.core.text.strings import regex, visible
 from attncli.pages.markup import matrix_table, text
 from attncli.printing.blocks import Panel
-from attncli.printing.formats import Room, Selection
 from attncli.printing.page import page_of
+from attncli.printing.selection import Room, Selection
 from attncli.printing.worksheet import room_of
 
 FINER = 4

@@ -26,7 +26,7 @@ from attncli.core.numbers.written import BLANK_CELLS
 from attncli.core.tape.step import Step
 from attncli.core.text.strings import visible
 from attncli.pages.cell_formulas import CellFormulas
-from attncli.printing.formats import Room, Selection
+from attncli.printing.selection import Room, Selection
 from attncli.printing.worksheet import room_of
 
 MISTAKE_DECIMALS = 6

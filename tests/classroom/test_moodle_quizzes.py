@@ -17,7 +17,7 @@ from attncli.checking.judging.agreement import RoundingRule
 from attncli.classroom import answer_table
 from attncli.classroom.answer_table import WrongNumbers, wrong_numbers
 from attncli.core.records import replace
-from attncli.printing.formats import WorksheetSelection
+from attncli.printing.selection import WorksheetSelection
 from attncli.printing.worksheet import room_of
 from tests.conftest import SAMPLES, Attn
 from tests.support.moodle_quiz import PROBLEMS, Cell, Judges, cells_of, judges_of, quiz_of

@@ -11,7 +11,7 @@ from py_mini_racer import MiniRacer
 import attncli
 import attncli.checking.judging.judged_steps
 import attncli.pages.practice
-import attncli.printing.formats
+import attncli.printing.selection
 import attncli.printing.worksheet
 from attncli.core.numbers.last_place import number_of
 from attncli.core.numbers.parser import NumberError
@@ -31,7 +31,7 @@ MAY_SAY = {
 }
 """What `check` says of a number, and what the page may say; of others it must say the same."""
 
-WORKSHEET = attncli.printing.formats.WorksheetSelection()
+WORKSHEET = attncli.printing.selection.WorksheetSelection()
 
 
 def report_on(
