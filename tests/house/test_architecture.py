@@ -48,12 +48,17 @@ def module_of(path: Path) -> str:
 @pytest.fixture(scope="module")
 def imports() -> dict[str, set[str]]:
     """Return the modules of the package that each of them imports, wherever in it."""
-    return {module_of(path): set(imported(path)) for path in MODULES}
+    return {module_of(path): imported(path) for path in MODULES}
 
 
-def imported(path: Path) -> Iterator[str]:
-    """Yield the modules of the package that a file imports, in whichever form."""
+def imported(path: Path) -> set[str]:
     modules = set(map(module_of, MODULES))
+    homes = {name if name in modules else name.rpartition(".")[0] for name in names_taken(path)}
+    return homes - {"attncli"}
+
+
+def names_taken(path: Path) -> Iterator[str]:
+    """Yield the names of the package that a file imports, in whichever form."""
     for node in ast.walk(ast.parse(path.read_text())):
         match node:
             case ast.Import():
@@ -64,10 +69,7 @@ def imported(path: Path) -> Iterator[str]:
                 names = [f"{home}.{alias.name}" for alias in node.names]
             case _:
                 continue
-        inside = [name for name in names if name.startswith("attncli.")]
-        yield from {name if name in modules else name.rpartition(".")[0] for name in inside} - {
-            "attncli"
-        }
+        yield from (name for name in names if name.startswith("attncli."))
 
 
 @pytest.mark.parametrize(
@@ -92,6 +94,13 @@ def test_imports_go_downwards(imports: dict[str, set[str]]) -> None:
         if (room := room_of(module)) in ROOMS and module.count(".") > 1:
             below = ROOMS[ROOMS.index(room) :]
             assert [name for name in names if room_of(name) not in below] == [], module
+
+
+def test_the_classroom_is_a_client() -> None:
+    """Only wings above it import it, as its place among them says; it takes few names of others."""
+    files = (p for p in MODULES if p.parent.name == "classroom" and p.stem != "answer_table")
+    names = {name for path in files for name in names_taken(path)}
+    assert sum(".classroom." not in name for name in names) <= 60
 
 
 def test_the_tiles_have_one_door(imports: dict[str, set[str]]) -> None:
