@@ -18,11 +18,11 @@ from attncli.core.text.strings import alike, safe, visible
 
 if TYPE_CHECKING:
     from attncli.classroom.assignment import Assignment
+    from attncli.classroom.class_page import StudentRow
     from attncli.classroom.grading import Grading, Student
     from attncli.core.jobs import Pool
     from attncli.core.problem.problem import Problem
     from attncli.formats import Write
-    from attncli.pages.class_page import StudentRow
     from attncli.printing.class_report import Tally
     from attncli.printing.selection import ReportSelection
     from attncli.reading.load import Overrides
@@ -203,7 +203,7 @@ def _marked(
 
     page = None
     if has_page:
-        from attncli.pages.class_page import row
+        from attncli.classroom.class_page import row
         from attncli.pages.report_html import student_page
 
         page = b"".join(student_page(student, selection)), row(student, "")
@@ -238,7 +238,7 @@ def _watched(students: Iterable[Marked], statuses: set[int], tally: "Tally") -> 
 
 def _with_pages(students: Iterable[Marked], folder: Path, tally: "Tally") -> Iterator[Marked]:
     """Yield the students after the page of each is written; then write the page of the class."""
-    from attncli.pages.class_page import class_page
+    from attncli.classroom.class_page import class_page
 
     rows, used = [], {alike(CLASS_PAGE)}
     for student in students:
