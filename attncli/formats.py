@@ -162,6 +162,9 @@ def format_of_file(name: str, kind: FormatKind) -> str | None:
     return suffixes[max(fitting, key=len)] if fitting else None
 
 
+TO_RENDER = "render a trace: render(compute(problem)); or a report: render(check(problem))"
+
+
 def render(
     shown: Trace | Report | Sequence[Trace] | Sequence[Graded],
     format: str = "table",  # noqa: A002 - the name of the flag
@@ -202,16 +205,14 @@ def render(
     ⎡1  0⎤ × ⎡1  0⎤ = ⎡1  0⎤
     ⎣0  1⎦   ⎣0  1⎦   ⎣0  1⎦
     """
-    from attncli.checking.check import Report
+    from attncli.checking.check import Graded, Report
     from attncli.core.calculation.trace import Trace
     from attncli.core.problem.key_values import keys_of
-    from attncli.reading.document import Unread
 
     several = [*shown] if isinstance(shown, Sequence) else [shown]
     for one in several:
-        if not isinstance(one, Trace | Report | Unread):
-            hint = "render a trace: render(compute(problem)); or a report: render(check(problem))"
-            raise fail(f"there is nothing to render in a {type(one).__name__}", hint=hint)
+        if not isinstance(one, Trace | Graded):
+            raise fail(f"there is nothing to render in a {type(one).__name__}", hint=TO_RENDER)
     reports = [one for one in several if isinstance(one, Report)]
     kind: FormatKind = "reports" if reports else "traces"
     row = FORMATS[format_named(format, kind, binary=False)]

@@ -225,8 +225,7 @@ class AnswerKey:
         self._reference = Reference(self.trace, others)
         self._reports: dict[str, Report] = {}
         self._same = equal_steps(self.trace)
-        with located(problem.source):
-            self.marking, self._meant = with_step_names(problem.marking, self.trace)
+        self.marking, self._meant = with_step_names(self.trace)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_reports": {}}  # copies keep none

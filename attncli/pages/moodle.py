@@ -215,7 +215,7 @@ def _wrong_answers(
 
 def _weights(trace: Trace, room: Room) -> dict[str, Array]:
     """Return the weights of numbers, which are whole; 0 for a number that does not count."""
-    marking, meant = with_step_names(trace.problem.marking, trace)
+    marking, meant = with_step_names(trace)
     same = equal_steps(trace)
     worth = {name: np.full(cells.shape, Fraction(0)) for name, cells in room.asked.items()}
     for word in marking.points or marking.ask or room.asked:

@@ -17,7 +17,6 @@ from attncli.printing.class_report import Tally
 from attncli.printing.report import Remark, ReportPage, report_page
 from attncli.printing.selection import ReportSelection, Selection
 from attncli.printing.verdicts import numbers_right, points_of_step, reason
-from attncli.reading.document import Unread
 
 REMARK_STYLES = {"✗": "wrong", "≈": "near"}
 """The style of a remark by its sign; that of the others is `right`."""
@@ -29,12 +28,12 @@ def reports(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[by
     between = [_section(paragraphs(Tally(every).lines())) if len(every) > 1 else ""]
     shown, answers = list[Trace](), list[Answers]()
     for one in every:
-        if isinstance(one, Unread):
-            between[-1] += _section(verdict_line(f"? {one.name}: {reason(one)}"))
-        else:
+        if isinstance(one, Report):
             shown.append(one.trace)
             answers.append(_answers(report_page(one, selection)))
             between.append("")
+        else:
+            between[-1] += _section(verdict_line(f"? {one.name}: {reason(one)}"))
     if shown:
         pages = Selection(selection.decimals, selection.full, selection.quiet, selection.only)
         yield from traces(shown, pages, answers, between)
@@ -87,7 +86,11 @@ def student_page(graded: Sequence[Graded], selection: ReportSelection) -> Iterat
     for one in graded:
         parts.append("<article>\n")
         parts += [f'<h2 dir="auto">{text(one.title)}</h2>\n'] if one.title else []
-        parts += _unread(one) if isinstance(one, Unread) else _report(one, selection)
+        if isinstance(one, Report):
+            parts += _report(one, selection)
+        else:
+            why = "; ".join(fault.message for fault in one.error.faults)
+            parts.append(verdict_line(f"? could not be read: {why}"))
         parts.append("</article>\n")
     yield static_page(name, parts)
 
@@ -96,11 +99,6 @@ def static_page(title: str, parts: Iterable[str]) -> bytes:
     """Return a page without scripts, of some markup."""
     body = ["<div>\n", *parts, "</div>\n"]
     return "".join(page_parts(title, body, Script((), ("style.css", "class.css"), ""))).encode()
-
-
-def _unread(one: Unread) -> Iterator[str]:
-    why = "; ".join(fault.message for fault in one.error.faults)
-    yield verdict_line(f"? could not be read: {why}")
 
 
 def _report(report: Report, selection: ReportSelection) -> Iterator[str]:

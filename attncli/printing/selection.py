@@ -1,4 +1,4 @@
-"""What is shown of traces and reports, a record for each kind of page, and writing in pieces."""
+"""What the user chose to be shown, a record for each kind of page; and output in pieces."""
 
 from __future__ import annotations
 

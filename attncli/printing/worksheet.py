@@ -14,7 +14,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.scores import SCORES, SplitHeads
 from attncli.core.calculation.trace import Trace, equal_steps
-from attncli.core.errors import InputError, fail, located
+from attncli.core.errors import InputError, fail
 from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.written import shape_words
 from attncli.core.problem.key_values import key_of
@@ -199,8 +199,7 @@ def _counting(trace: Trace, numbers: Mapping[str, Array]) -> dict[str, Array]:
     """Return which numbers of some steps the marking asks for, by the names of those with any."""
     from attncli.checking.answers.step_names import mask_of, with_step_names
 
-    with located(trace.problem.source):
-        marking, meant = with_step_names(trace.problem.marking, trace)
+    marking, meant = with_step_names(trace)
     same, cells = equal_steps(trace), {name: np.zeros_like(has) for name, has in numbers.items()}
     for step, at in map(meant.__getitem__, marking.ask):
         if (name := same.get(step.name, step.name)) in cells:
