@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from attncli.core.problem.misfits import schema as schema
     from attncli.core.problem.problem import Problem as Problem
     from attncli.core.tape.step import Step as Step
-    from attncli.printing.formats import render as render
-    from attncli.printing.worksheet import worksheet as worksheet
+    from attncli.formats import render as render
+    from attncli.formats import worksheet as worksheet
     from attncli.reading.document import Submission as Submission
     from attncli.reading.document import Unread as Unread
     from attncli.reading.load import load as load
@@ -82,8 +82,7 @@ _HOMES = {
     "core.problem.problem": ("Problem",),
     "core.problem.fields": ("ProblemKeys",),
     "core.problem.misfits": ("schema",),
-    "printing.formats": ("render",),
-    "printing.worksheet": ("worksheet",),
+    "formats": ("render", "worksheet"),
     "core.tape.step": ("Step",),
     "classroom.variants": ("Variant", "vary"),
 }

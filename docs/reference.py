@@ -11,7 +11,7 @@ from unittest import mock
 from attncli.cli.listings import EXIT_STATUSES, VARIABLES
 from attncli.cli.main import SUMMARIES, run
 from attncli.core.problem.keys import KEYS, KINDS
-from attncli.printing.formats import FORMATS, FormatKind, formats_of
+from attncli.formats import FORMATS, FormatKind, formats_of
 
 PAGE = Path(__file__).with_suffix(".md")
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from attncli.checking.answers.answers import Matrices, ShapeMismatch, contents_of, read_submission
+from attncli.checking.answers.answers import Matrices, ShapeMismatch, read_submission
 from attncli.checking.answers.program_arrays import dtype_of, read_arrays, type_of_printed
 from attncli.checking.answers.step_names import (
     At,
@@ -32,7 +32,7 @@ from attncli.core.problem.marking import Marking, as_points
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import all_of
-from attncli.reading.document import Submission, Unread, own_submission, submission_of
+from attncli.reading.document import Submission, Unread, submission_of
 
 MAX_KEPT_REPORTS = 64
 """Maximum number of reports that are kept for submissions with the same numbers. In a class of
@@ -226,8 +226,7 @@ class AnswerKey:
         self._reference = Reference(self.trace, others)
         self._reports: dict[str, Report] = {}
         self._same = equal_steps(self.trace)
-        with located(problem.source):
-            self.marking, self._meant = with_step_names(problem.marking, self.trace)
+        self.marking, self._meant = with_step_names(self.trace)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_reports": {}}  # copies keep none
@@ -242,7 +241,7 @@ class AnswerKey:
         """
         if not isinstance(answers, Submission):
             answers = submission_of(answers, "answers")
-        contents = contents_of(answers) if self._reference.is_small else ""
+        contents = answers.contents if self._reference.is_small else ""
         report = self._reports.pop(contents, None)
         if report is None:
             with located(answers.locate):
@@ -375,4 +374,4 @@ def check(
     if marking is not None and isinstance(problem, Problem):  # else the key refuses it
         problem = problem.marked(marking)
     key = AnswerKey(problem)
-    return key.check(own_submission(problem) if answers is None else answers, strict)
+    return key.check(Submission.inside(problem) if answers is None else answers, strict)

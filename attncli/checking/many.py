@@ -10,7 +10,7 @@ from attncli.checking.check import AnswerKey, Report
 from attncli.core.calculation.compute import compute_each
 from attncli.core.calculation.trace import Trace
 from attncli.core.errors import InputError
-from attncli.core.jobs import Pool, each_in_order
+from attncli.core.jobs import Pool
 from attncli.core.problem.problem import Problem
 from attncli.reading.document import Submission
 
@@ -109,7 +109,7 @@ def _each(
     def here(item: Item) -> Result | InputError:
         return next(work([item]))
 
-    every = each_in_order(partial(_worked, work), items, Pool(executor), here)
+    every = Pool(executor).each(partial(_worked, work), items, here)
     # Errors are found again here, as the places in files are not sent along.
     return (_right(here(item) if isinstance(one, InputError) else one) for item, one in every)
 

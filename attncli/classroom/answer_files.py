@@ -10,10 +10,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TypeAlias, get_args
 
-from attncli.classroom.answered_problems import ReadSubmission
-from attncli.classroom.assignment import ProblemSet
+from attncli.classroom.assignment import ProblemSet, ReadSubmission
 from attncli.classroom.name_index import Roster
-from attncli.core.errors import InputError, Place, error_at
+from attncli.core.errors import InputError, Place
 from attncli.core.records import Record
 from attncli.core.text.strings import regex
 from attncli.reading.document import Submission
@@ -98,7 +97,7 @@ def find_answer_files(sources: Sequence[str], course: Course) -> list[AnswerFile
             some = _in_folder(source, within, course)
             if all(one.kind in PASSED_OVER_KINDS for one in some):
                 if not several:
-                    raise error_at(Place(source), NO_ANSWERS)
+                    raise Place(source).error(NO_ANSWERS)
                 some.append(AnswerFile(source, (*within, ""), source, "folder"))
         else:
             parts = Path(source).with_suffix("").parts if several else (Path(source).stem,)
@@ -147,7 +146,7 @@ def read_answer_file(
     except InputError as error:
         return AnswerFile(path, parts, source, kind, error=error)
     except MemoryError:
-        too_large = error_at(Place(path), "reading this takes more memory than there is")
+        too_large = Place(path).error("reading this takes more memory than there is")
         return AnswerFile(path, parts, source, kind, error=too_large)
     return AnswerFile(path, parts, source, kind, read, _are_of_several(read, course))
 
@@ -266,10 +265,6 @@ Rule: TypeAlias = Callable[[AnswerFile, ClassFolders], Sequence[str]]
 """Returns texts that name the students of a file, or nothing."""
 
 
-def _by_key(one: AnswerFile, layout: ClassFolders) -> Sequence[str]:
-    return one.names[:1]
-
-
 def _by_metadata(one: AnswerFile, layout: ClassFolders) -> Sequence[str]:
     people = layout.submitters_of(Path(one.path).parent, len(one.parts) - 1)
     return [" ".join(words) if layout.course.roster else words[0] for words in people if words]
@@ -278,10 +273,6 @@ def _by_metadata(one: AnswerFile, layout: ClassFolders) -> Sequence[str]:
 def _by_platform(pattern: re.Pattern[str], one: AnswerFile, layout: ClassFolders) -> Sequence[str]:
     match = by_platform(pattern, one)
     return [match["who"]] if match else []
-
-
-def _by_folder(one: AnswerFile, layout: ClassFolders) -> Sequence[str]:
-    return layout.student(one)[-1:]
 
 
 def _by_class(one: AnswerFile, layout: ClassFolders) -> Sequence[str]:
@@ -301,11 +292,11 @@ def _by_name(one: AnswerFile, layout: ClassFolders) -> Sequence[str]:
 
 
 RULES: Mapping[str, Rule] = {
-    "its key student": _by_key,
+    "its key student": lambda one, _: one.names[:1],
     f"Gradescope's {METADATA}": _by_metadata,
     "the name that Moodle gave": partial(_by_platform, MOODLE),
     "the name that Canvas gave": partial(_by_platform, CANVAS),
-    "its folder": _by_folder,
+    "its folder": lambda one, layout: layout.student(one)[-1:],
     "a name of the class in its path": _by_class,
     "its name": _by_name,
 }

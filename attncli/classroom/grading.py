@@ -9,8 +9,7 @@ from typing import BinaryIO, TypeAlias, TypeVar
 
 from attncli.checking.check import Graded
 from attncli.classroom.answer_files import Course
-from attncli.classroom.answered_problems import ReadAnswers
-from attncli.classroom.assignment import Assignment, ProblemSet
+from attncli.classroom.assignment import Assignment, ProblemSet, ReadAnswers
 from attncli.classroom.manifest import (
     ABSENT,
     OPEN,
@@ -19,15 +18,14 @@ from attncli.classroom.manifest import (
     by_person,
     manifest,
     read_manifest,
-    tell_missing,
 )
 from attncli.classroom.name_index import Roster
-from attncli.core.errors import InputError, Place, error_at, fail
-from attncli.core.jobs import Pool, each_in_order
+from attncli.core.errors import InputError, Place, fail
+from attncli.core.jobs import Pool
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import visible
-from attncli.reading.document import KnownClass, Submission, Unread, own_submission
+from attncli.reading.document import KnownClass, Submission, Unread
 from attncli.reading.files import is_folder
 from attncli.reading.submissions import answers_in_files, load_each_submission
 
@@ -95,12 +93,6 @@ class Grading(Record):
             entries += [ManifestEntry(name, "", "", ABSENT) for name in people if name not in seen]
         return entries
 
-    def _followed(self, sources: Sequence[str]) -> list[ManifestEntry]:
-        outside = self.allow_outside
-        entries = read_manifest(self.manifest, self.course, sources, allow_outside=outside)
-        tell_missing(self.manifest, entries, sources, self.course)
-        return entries
-
     def students(self, sources: Sequence[str]) -> Iterator[Student]:
         """Yield for each student the report on each problem, or why there is none."""
         if sources or self.manifest:
@@ -119,7 +111,7 @@ class Grading(Record):
             yield from map(make, self._inside())
             return
         work = partial(replace(self, stdin=None, tell=silent)._parts, make)
-        every = each_in_order(work, self._files(sources), pool, lambda one: make(self._lost(one)))
+        every = pool.each(work, self._files(sources), lambda one: make(self._lost(one)))
         for files, part in every:
             yield make(self._graded(files)) if part is None else part
 
@@ -127,19 +119,26 @@ class Grading(Record):
         self, make: Callable[[Student], Part], every: list[StudentFiles]
     ) -> list[Part | None]:
         students = map(self._graded, every)
-        return [None if any(map(tells_place, one)) else make(one) for one in students]
+        return [
+            # The places of errors in files are known to the process that has the files.
+            None if any(isinstance(x, Unread) or x.tells_place for x in one) else make(one)
+            for one in students
+        ]
 
     def _lost(self, files: StudentFiles) -> Student:
         """Return why there is no report on answers that twice ended the process they were in."""
         first = files[0][0]
         message = "the process that judged this ended, and so did another"
-        error, problems = error_at(Place(first.file), message), self.assignment.first
+        error, problems = Place(first.file).error(message), self.assignment.first
         titles = map(problems.title, range(len(problems.keys)))
         return tuple(Unread(first.student or first.file, error, title) for title in titles)
 
     def _files(self, sources: Sequence[str]) -> list[StudentFiles]:
         files = self._files_of_flags(len(sources), "files of answers")
-        every = self._followed(sources) if self.manifest else self.entries(sources)
+        if self.manifest:
+            every = read_manifest(self.manifest, self.course, sources, self.allow_outside)
+        else:
+            every = self.entries(sources)
         entries = [one for one in every if one.file or self.with_absent]
         _refuse_several(self.matrices, len(entries), "submissions")
         if files:
@@ -148,8 +147,11 @@ class Grading(Record):
         for one in entries:
             for name in one.nearest:
                 perhaps.setdefault(name, []).append(one)
-        groups = (group for group in by_person(entries) if _counts(group[0]))
-        return [(group, perhaps.get(group[0].student, ())) for group in groups]
+        return [
+            (group, perhaps.get(group[0].student, ()))
+            for group in by_person(entries)
+            if group[0].student or group[0].rule.startswith(OPEN)  # others count for nobody
+        ]
 
     def _files_of_flags(self, count: int = 0, what: str = "") -> Submission | None:
         """Return the answers in files that flags name; None if they name none."""
@@ -164,7 +166,11 @@ class Grading(Record):
         if len(self.assignment.names) > 1:
             hint = "name the files of answers, or their folder"
             raise fail("variants have no answers to check", hint=hint)
-        answers = [_own_answers(key.problem, self.matrices) for key in problems.keys]
+        unnamed = Submission(", ".join(self.matrices.values()), {})
+        answers = [
+            unnamed if files and one.problem.answers is None else Submission.inside(one.problem)
+            for one in problems.keys
+        ]
         for number, one in enumerate(answers):
             whole = one.joined(files) if files else one
             yield (self._report(problems, number, one.name, whole),)
@@ -209,18 +215,9 @@ class Grading(Record):
         return report if report.title == title else replace(report, title=title)
 
 
-def tells_place(one: Graded) -> bool:
-    """Return True if a result tells the place of an error in a file."""
-    return isinstance(one, Unread) or one.tells_place
-
-
 def _with(entry: ManifestEntry, files: Submission) -> ManifestEntry:
     added = {n: one.joined(files) for n in entry.answers if (one := entry.read(n))}
     return replace(entry, answers={**entry.answers, **added})
-
-
-def _counts(one: ManifestEntry) -> bool:
-    return bool(one.student) or one.rule.startswith(OPEN)
 
 
 def _untold(one: ManifestEntry) -> InputError:
@@ -231,7 +228,7 @@ def _untold(one: ManifestEntry) -> InputError:
     perhaps = f", perhaps {' or '.join(likely)}" if likely else ""
     message = f"this does not tell whose answers it has{perhaps}"
     hint = "write student: NAME into it, or the name into its row of --manifest FILE.csv"
-    return errors[0] if errors else error_at(Place(one.file), message, hint)
+    return errors[0] if errors else Place(one.file).error(message, hint)
 
 
 def grade_all(
@@ -266,12 +263,6 @@ def grade_all(
     grading = Grading(assignment, strict, stdin, matrices, allow_outside, headings, roster=roster)
     for student in grading.students(sources):
         yield from student
-
-
-def _own_answers(problem: Problem, matrices: Mapping[str, str]) -> Submission:
-    if matrices and problem.answers is None:
-        return Submission(", ".join(matrices.values()), {})
-    return own_submission(problem)
 
 
 def _refuse_several(matrices: Mapping[str, str], count: int, what: str) -> None:

@@ -21,10 +21,9 @@ from attncli.classroom.answer_files import (
     read_answer_file,
     whose,
 )
-from attncli.classroom.answered_problems import ReadAnswers, by_student, merged, tells_problem
-from attncli.classroom.assignment import ProblemSet
+from attncli.classroom.assignment import ProblemSet, ReadAnswers, by_student, merged, tells_problem
 from attncli.classroom.name_index import words_of
-from attncli.core.errors import InputError, Place, error_at, refuse
+from attncli.core.errors import InputError, Place, refuse
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import all_of, as_cell, count_of, csv_text, regex, visible
 from attncli.reading.document import Submission
@@ -79,11 +78,9 @@ def manifest(sources: Sequence[str], course: Course) -> list[ManifestEntry]:
             entries += _without_answers(one, layout, entries)
         elif one.kind == "other":
             entries.append(ManifestEntry("", "", one.path, PASSED_OVER))
-        elif one.kind == "hidden":
-            continue
         elif one.is_of_several:
             entries += _of_several(one, course)
-        else:
+        elif one.kind != "hidden":
             for entry in _of_one(one, layout):
                 words = entry.student if course.roster else frozenset(words_of(entry.student))
                 name = spelled.setdefault(words or entry.student, entry.student)
@@ -106,7 +103,7 @@ def _without_answers(
     name = layout.student(one)[-1]
     path = next(p for p in (Path(one.path), *Path(one.path).parents) if folder_name(str(p)) == name)
     students, rule, _ = whose(one, layout)
-    error = error_at(Place(str(path)), NO_ANSWERS)
+    error = Place(str(path)).error(NO_ANSWERS)
     answers = dict.fromkeys(range(len(layout.course.problems.keys)), error)
     for student in students:
         if student not in seen:
@@ -251,11 +248,12 @@ def manifest_text(entries: Iterable[ManifestEntry]) -> bytes:
 
 
 def read_manifest(
-    file: str, course: Course, sources: Sequence[str] = (), *, allow_outside: bool = False
+    file: str, course: Course, sources: Sequence[str], allow_outside: bool
 ) -> list[ManifestEntry]:
     """Return the entries of a manifest, as `manifest_text` wrote them or as they were corrected.
 
     It may name `sources`, what is in these and in its own folder; others if `allow_outside`.
+    `course.tell` is called with the files in `sources` without a row, such as newer ones.
 
     Raises:
         InputError: for missing columns, an unknown student or problem, and a missing file, or one
@@ -268,7 +266,7 @@ def read_manifest(
     header = [cell.casefold() for cell in table.rows[0].cells] if table.rows else []
     if missing := [name for name in COLUMNS[:3] if name not in header]:
         hint = f"the first line of a manifest is {','.join(COLUMNS)}"
-        raise error_at(Place(file, 1), f"a column is missing: {', '.join(missing)}", hint)
+        raise Place(file, 1).error(f"a column is missing: {', '.join(missing)}", hint)
     entries, errors = list[ManifestEntry](), list[InputError]()
     lines_of = cache(partial(_lines, course=course))  # of a table, which many rows name
     for row in table.rows[1:]:
@@ -278,16 +276,10 @@ def read_manifest(
         except InputError as error:
             errors.append(error)
     refuse([fault for error in errors for fault in error.faults])
-    return entries
-
-
-def tell_missing(
-    file: str, entries: Sequence[ManifestEntry], sources: Sequence[str], course: Course
-) -> None:
-    """Tell which files of answers have no row in a manifest, such as those handed in since."""
     known = {LINE.sub(r"\g<file>", one.file) for one in entries} | {one.file for one in entries}
-    if missing := [visible(path) for path in answer_paths(sources) if path not in known]:
-        course.tell(f"{visible(file)}: no row for {few(missing)}, so not marked")
+    if left_out := [visible(path) for path in answer_paths(sources) if path not in known]:
+        course.tell(f"{visible(file)}: no row for {few(left_out)}, so not marked")
+    return entries
 
 
 def _followed(
@@ -298,7 +290,7 @@ def _followed(
     if student and course.roster and not known:
         near = " or ".join(map(visible, course.roster.nearest(student)))
         hint = f"did you mean {near}?" if near else "name one of the class, or nobody"
-        raise error_at(place, f"no student is called {visible(student)}", hint)
+        raise place.error(f"no student is called {visible(student)}", hint)
     student = known or student
     if not student and not rule.startswith((OPEN, PASSED_OVER)):
         rule = OPEN
@@ -309,13 +301,13 @@ def _followed(
     wanted = [index for index in indices if index is not None]
     if len(wanted) < len(words):
         hint = f"there are {len(course.problems.keys)}: write their numbers"
-        raise error_at(place, f"there is no problem {visible(problem)}", hint)
+        raise place.error(f"there is no problem {visible(problem)}", hint)
     for name in {path, LINE.sub(r"\g<file>", path)}:
         try:
             folder.file(str(Path(name).absolute()))
         except InputError as error:
             (fault,) = error.faults
-            raise error_at(place, f"{path}: {fault.message}", fault.hint) from None
+            raise place.error(f"{path}: {fault.message}", fault.hint) from None
     answers = _read(path, wanted, place, course, lines_of)
     chosen = {n: read for n, read in answers.items() if not wanted or n in wanted}
     nearest = [] if student else course.roster.named_in(rule)
@@ -326,16 +318,16 @@ def _read(
     path: str, wanted: Sequence[int], place: Place, course: Course, lines_of: LinesOf
 ) -> Mapping[int, ReadAnswers]:
     if is_folder(path):
-        error = error_at(Place(path), NO_ANSWERS)
+        error = Place(path).error(NO_ANSWERS)
         return dict.fromkeys(range(len(course.problems.keys)), error)
     match = LINE.fullmatch(path)
     if match and is_file(match["file"]) and not is_file(path):
         if (answers := lines_of(match["file"]).get(int(match["line"]))) is not None:
             return answers
         message = f"there are no answers in line {match['line']} of {visible(match['file'])}"
-        raise error_at(place, message)
+        raise place.error(message)
     if not is_file(path):
-        raise error_at(place, f"there is no such file: {visible(path)}")
+        raise place.error(f"there is no such file: {visible(path)}")
     one = read_answer_file(path, (Path(path).stem,), path, course)
     if len(wanted) == len(one.read) == 1:
         return {wanted[0]: one.read[0][1]}

@@ -94,7 +94,11 @@ class NameIndex(Generic[Owner]):
         spans = combinations(range(len(words) + 1), 2) if len(words) <= MAX_WORDS else ()
         names = {span: "".join(words[slice(*span)]) for span in spans}
         known = [span for span, name in names.items() if name in self._owners]
-        longest = [one for one in known if not any(_is_inside(one, other) for other in known)]
+        longest = [
+            (start, end)
+            for start, end in known
+            if not any((a, b) != (start, end) and a <= start and end <= b for a, b in known)
+        ]
         return {span: self._owners[names[span]] for span in longest}
 
     def meant(self, words: Sequence[str]) -> Owner | None:
@@ -107,10 +111,6 @@ class NameIndex(Generic[Owner]):
         owners = self.matches(words).values()
         common = set.intersection(*map(set, owners)) if owners else set()
         return common.pop() if len(common) == 1 else None
-
-
-def _is_inside(span: Span, other: Span) -> bool:
-    return span != other and other[0] <= span[0] and span[1] <= other[1]
 
 
 class Roster:

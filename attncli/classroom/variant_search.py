@@ -8,21 +8,14 @@ more flaws, or as many flaws and more hidden mistakes. If that stops helping, it
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from functools import cached_property
 from math import inf
 from random import Random
-
-import numpy as np
 
 from attncli.checking.shown_mistakes import Faults, ShownMistakes
 from attncli.core.arithmetic.elements import Array
 from attncli.core.calculation.trace import Trace
-from attncli.core.drawing.numbers import GRAVE, Flaws
 from attncli.core.drawing.numbers_like import Drawing
-from attncli.core.errors import InputError, fail
-
-LARGE_NUMBER = 1000.0
-"""Minimum size of a number that is a flaw, as it has too many digits before the point. Chosen."""
+from attncli.core.errors import InputError
 
 POOL_SIZE = 12
 """Number of candidates that decide which mistakes a variant can show. Chosen."""
@@ -39,9 +32,6 @@ FRESH_DRAWS = 6
 MAX_STALE = 60
 """Number of draws in a row without improvement after which the search begins again."""
 
-WORK_DIFFERENCE = 0.1
-"""Difference in work from the original problem, relative to it, that counts as one small flaw."""
-
 MAX_DRAWS_IN_BOUND = 10
 """Maximum number of draws until one has about as many products as the original problem. Chosen."""
 
@@ -53,33 +43,12 @@ class Candidate:
     """Drawn numbers, with their flaws and faults."""
 
     def __init__(self, matrices: Mapping[str, Array], trace: Trace, drawing: Drawing) -> None:
-        self.matrices = matrices
-        self.trace = trace
-        self._drawing, self._flaws = drawing, Flaws(trace)
-        self.saturated = self._flaws.saturated
-        sizes = np.concatenate([np.abs(step.array).ravel() for step in trace])
-        large = int(((sizes >= LARGE_NUMBER) & (sizes < inf)).sum())
-        warnings = len(trace.warnings) - len(trace.problem.warnings)
-        self.grave = self.saturated + large + warnings  # flaws that no variant should have
+        self.matrices, self.trace = matrices, trace
+        self.flaws = drawing.flaws_of(trace)
         self.faults = Faults()  # which are counted when it is examined
 
-    @cached_property
-    def excess(self) -> int:
-        return self._drawing.projections.excess(self.trace)
-
-    @cached_property
-    def small(self) -> int:
-        usual = rough_work(self._drawing.calculation) or 1
-        difference = abs(rough_work(self.trace) - usual) / usual
-        flaws = self._flaws.small + GRAVE * self.excess
-        return flaws + int(difference / WORK_DIFFERENCE)
-
-    @property
-    def flaws(self) -> tuple[int, int]:
-        return self.grave, self.small
-
     def is_as_good_as(self, other: Candidate) -> bool:
-        return self.grave <= other.grave and self.flaws <= other.flaws
+        return self.flaws.grave <= other.flaws.grave and self.flaws.counts <= other.flaws.counts
 
 
 class Search:
@@ -100,10 +69,11 @@ class Search:
         ]
         pooled = [candidate for candidate in candidates if candidate is not None]
         if not pooled:
-            raise fail("no numbers that were drawn can be calculated with", hint="give others")
+            message = "no numbers that were drawn can be calculated with"
+            raise self.drawing.calculation.problem.error(message, hint="give others")
         for trace in (self.drawing.calculation, *(candidate.trace for candidate in pooled)):
             self.mistakes.add(trace)
-        return min(candidate.grave for candidate in pooled)
+        return min(candidate.flaws.grave for candidate in pooled)
 
     def best(self, random: Random, used: Set[bytes]) -> Candidate | None:
         """Return the best candidate with numbers that are not used; else None.
@@ -124,13 +94,13 @@ class Search:
         return best
 
     def _is_fair(self, candidate: Candidate) -> bool:
-        return candidate.grave <= self.fewest and not candidate.faults.count
+        return candidate.flaws.grave <= self.fewest and not candidate.faults.count
 
     def _best_drawn(self, random: Random) -> Candidate | None:
         best: Candidate | None = None
         draws = iter(range(VARIANT_BUDGET))
         while (candidate := self._with_few_flaws(random, draws, self.fewest)) is not None:
-            if candidate.grave <= self.fewest:
+            if candidate.flaws.grave <= self.fewest:
                 candidate = self._with_few_faults(random, draws, candidate)
             if best is None or self._cost(candidate) < self._cost(best):
                 best = candidate
@@ -139,8 +109,8 @@ class Search:
         return best
 
     def _cost(self, candidate: Candidate) -> tuple[float, ...]:
-        grave = max(candidate.grave, self.fewest)
-        return grave, candidate.faults.count, candidate.excess, candidate.small
+        grave = max(candidate.flaws.grave, self.fewest)
+        return grave, candidate.faults.count, candidate.flaws.excess, candidate.flaws.small
 
     def _with_few_flaws(
         self, random: Random, draws: Iterator[int], fewest: int
@@ -155,12 +125,13 @@ class Search:
             candidate = self._redrawn(random, None if tried < FRESH_DRAWS else current, number)
             stale += 1
             if candidate is not None and (current is None or candidate.is_as_good_as(current)):
-                if current is None or candidate.flaws < current.flaws:
+                if current is None or candidate.flaws.counts < current.flaws.counts:
                     stale = 0
                 current = candidate  # also one that is equally good, to leave a local optimum
             if current is None:
                 continue
-            is_good = current.grave <= fewest and current.small <= number // DRAWS_PER_SMALL_FLAW
+            few = number // DRAWS_PER_SMALL_FLAW
+            is_good = current.flaws.grave <= fewest and current.flaws.small <= few
             if is_good or stale >= MAX_STALE:
                 break
         return current
@@ -176,7 +147,7 @@ class Search:
                 break
             candidate = self._redrawn(random, current, number)
             stale += 1
-            if candidate is not None and candidate.grave <= self.fewest:
+            if candidate is not None and candidate.flaws.grave <= self.fewest:
                 candidate.faults = self.mistakes.faults_of(candidate.trace, current.faults)
                 if candidate.faults.count < current.faults.count:
                     current, stale = candidate, 0
@@ -187,7 +158,7 @@ class Search:
 
         They are drawn so often, at most, until they have about as many products as the original.
         """
-        among = self.drawing.behind_weights if current is not None and current.saturated else ()
+        among = self.drawing.behind_weights if current and current.flaws.saturated else ()
         for _ in range(MAX_DRAWS_IN_BOUND):
             if current is None:
                 matrices = self.drawing.draw(random)
@@ -205,10 +176,3 @@ class Search:
             return None
         is_alike = list(trace.steps) == list(self.drawing.calculation.steps)
         return Candidate(matrices, trace, self.drawing) if is_alike else None
-
-
-def rough_work(trace: Trace) -> int:
-    """Return how many numbers are not 0, 1, −1 or −∞: a quick measure of work."""
-    steps = (*trace.inputs.values(), *trace)
-    sizes = np.concatenate([np.abs(step.array).ravel() for step in steps])
-    return int(((sizes != 1) & (sizes != 0) & (sizes < inf)).sum())

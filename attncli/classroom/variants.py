@@ -1,4 +1,4 @@
-"""Problems like another, with other numbers, in which every mistake shows.
+"""Problems like another, with other numbers, in which every mistake shows; and their summary.
 
 The same seed gives the same variants on every machine. A variant depends on its number and on
 the variants before it, not on how many are asked for.
@@ -6,22 +6,25 @@ the variants before it, not on how many are asked for.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property, partial
 from itertools import repeat
 from random import Random
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from attncli.checking.shown_mistakes import ShownMistakes
 from attncli.classroom.variant_search import Search
 from attncli.core.calculation.trace import Trace
-from attncli.core.drawing.hand_work import Work, work_of
-from attncli.core.drawing.numbers_like import Drawing, calculated
-from attncli.core.errors import fail, located
-from attncli.core.jobs import Pool, each_in_order
+from attncli.core.drawing.hand_work import Work
+from attncli.core.drawing.numbers_like import Drawing
+from attncli.core.errors import fail
+from attncli.core.jobs import Pool
 from attncli.core.numbers.written import to_count
 from attncli.core.problem.problem import Problem
-from attncli.core.records import Record
+from attncli.core.records import Record, replace
+from attncli.core.text.strings import all_of, count_of, visible
+from attncli.printing.layout import Line
 
 MAX_VARIANTS = 1_000
 """Maximum number of variants of one call. Chosen."""
@@ -62,7 +65,7 @@ class Variant(Record, eq=False):
     @property
     def work(self) -> Work:
         """The work of calculating it with the asked decimals."""
-        return work_of(self.trace, self.form.decimals)
+        return Work.of(self.trace, self.form.decimals)
 
 
 def vary(
@@ -130,7 +133,7 @@ def _numbered(
     if pool is None:
         tried = zip(numbers, repeat([None] * len(every)), strict=False)
     else:
-        tried = each_in_order(partial(_tried, every), numbers, pool, _lost, at_once=1)
+        tried = pool.each(partial(_tried, every), numbers, _lost, at_once=1)
     for number, trials in tried:
         yield [one.variant(number, trial) for one, trial in zip(every, trials, strict=True)]
 
@@ -161,12 +164,11 @@ class _Variation:
         self.first = next(iter(problem.matrices())).split(".")  # its place tells the problem
         self.used = set[bytes]()  # the numbers of the variants before
         self.drawing = Drawing(problem, values)
-        with located(problem.source):
-            if (others := self.drawing.others) < count:
-                message = f"only {others} other problem{'s'[: others != 1]} can be drawn"
-                raise fail(message, *self.first, hint=MORE_VALUES)
-            self.mistakes = ShownMistakes(self.drawing.calculation)
-            self.search = Search(self.drawing, self.mistakes)
+        if (others := self.drawing.others) < count:
+            message = f"only {others} other problem{'s'[: others != 1]} can be drawn"
+            raise problem.error(message, *self.first, hint=MORE_VALUES)
+        self.mistakes = ShownMistakes(self.drawing.calculation)
+        self.search = Search(self.drawing, self.mistakes)
 
     @cached_property
     def form(self) -> VariantForm:
@@ -178,7 +180,7 @@ class _Variation:
             mistakes.unseen,
             mistakes.never_apart,
             self.search.fewest,
-            work_of(self.drawing.calculation, mistakes.decimals),
+            Work.of(self.drawing.calculation, mistakes.decimals),
         )
 
     def tried(self, number: int, used: Set[bytes] = frozenset()) -> Trial | None:
@@ -190,12 +192,12 @@ class _Variation:
         variant = Variant(
             number,
             new,
-            calculated(new),
+            replace(best.trace, problem=new),
             best.faults.hidden,
             best.faults.alike,
-            max(best.grave - self.form.fewest, 0),
+            max(best.flaws.grave - self.form.fewest, 0),
             best.faults.shown,
-            best.excess,
+            best.flaws.excess,
             self.form,
         )
         return Trial(variant, self.drawing.numbers_of(best.matrices), self.search.drawn)
@@ -205,8 +207,109 @@ class _Variation:
         if trial is None or not self.used.isdisjoint(trial.drawn):
             trial = self.tried(number, self.used)
         if trial is None:
-            with located(self.problem.source):
-                message = f"only {number - 1} different variants were found"
-                raise fail(message, *self.first, hint=MORE_VALUES)
+            message = f"only {number - 1} different variants were found"
+            raise self.problem.error(message, *self.first, hint=MORE_VALUES)
         self.used.add(trial.numbers)
         return trial.variant
+
+
+class Summary(Record, eq=False):
+    """The variants of one problem that one seed gives, each with its file, if it has one."""
+
+    seed: int
+    variants: Sequence[Variant]
+    files: Sequence[str]
+
+    @property
+    def unfair(self) -> dict[str, str]:
+        """The variants that are not fair, by student or number, and what is wrong with each."""
+        unfair = {}
+        for one in self.variants:
+            flaws = {
+                "hides or hardly shows ": [f"{id_} in {at}" for id_, at in one.hidden],
+                "does not tell ": [f"{id_} from {other}" for id_, other in one.alike],
+                "has ": ["saturated weights, large numbers or warnings"] if one.flaws else [],
+            }
+            if not one.is_fair:
+                parts = (start + ", ".join(which) for start, which in flaws.items() if which)
+                unfair[_name(one)] = "; ".join(parts)
+        return unfair
+
+
+def _name(variant: Variant) -> str:
+    return visible(variant.problem.student) or str(variant.number)
+
+
+def summary_lines(summary: Summary) -> Iterator[Line]:
+    from statistics import median  # which imports much
+
+    variants = summary.variants
+    form, problem, count = variants[0].form, variants[0].problem, len(variants)
+    asked = "every step" if form.asked == form.steps else all_of(form.asked)
+    digits = count_of(form.decimals, "decimal")
+    of = f"problem {problem.problem}, " if problem.problem else ""
+    heading = f"{count_of(count, 'variant')} of {of}seed {summary.seed}"
+    yield [(f"{heading}; asked: {asked}, in {digits}", "title")]
+    yield []
+    yield [("work          least  middle    most   given", "label")]
+    for name in Work.fields[not form.work.projections :]:
+        numbers = [getattr(variant.work, name) for variant in variants]
+        ends = (min(numbers), round(median(numbers)), max(numbers), getattr(form.work, name))
+        yield [(f"{name:<12}", "label"), ("".join(f"{n:>8}" for n in ends).removeprefix(" "), "")]
+    yield []
+    if not summary.unfair:
+        yield [("Every variant is fair: it shows each mistake that the others show.", "right")]
+    yield from _listed("Variants that are less fair than others:", "wrong", summary.unfair)
+    usual = form.work.projections
+    counts = {_name(v): f"{v.work.projections}, not about {usual}" for v in variants if v.excess}
+    title = "Variants with over 20 % more or fewer products in their projections:"
+    yield from _listed(title, "near", counts)
+    yield from _listed("Mistakes that do not show, or not in every step:", "title", form.unseen)
+    ids = dict.fromkeys(one for one, _ in form.never_apart)
+    same = {id_: ", ".join(b for a, b in form.never_apart if a == id_) for id_ in ids}
+    yield from _listed("Mistakes that always give the same numbers as others:", "title", same)
+    if form.fewest:
+        which = "saturated weights, large numbers or warnings"
+        yield [(f"No numbers are without {which}; other --values may help.", "near")]
+
+
+def _listed(title: str, style: str, pairs: Mapping[str, str]) -> Iterator[Line]:
+    if pairs:
+        yield [(title, style)]
+    width = max(map(len, pairs), default=0)
+    for name, words in pairs.items():
+        yield [(f"  {name.ljust(width)}  ", "label"), (words, "")]
+
+
+def _summary_record(summary: Summary) -> dict[str, Any]:
+    form = summary.variants[0].form
+    return {
+        "seed": summary.seed,
+        "asked": form.asked,
+        "decimals": form.decimals,
+        "fair": not summary.unfair,
+        "unseen": form.unseen,
+        "never_apart": form.never_apart,
+        "flaws_in_all": form.fewest,
+        "given": vars(form.work),
+        "variants": [
+            {
+                "number": variant.number,
+                "student": variant.problem.student or None,
+                "file": file or None,
+                "hidden": [{"mistake": id_, "step": at} for id_, at in variant.hidden],
+                "alike": variant.alike,
+                "flaws": variant.flaws,
+                "work": vars(variant.work),
+            }
+            for variant, file in zip(summary.variants, summary.files, strict=True)
+        ],
+    }
+
+
+def summaries_as_json(summaries: Sequence[Summary]) -> bytes:
+    """Return one line per problem, with its number if there are several."""
+    records = [_summary_record(one) for one in summaries]
+    if len(records) > 1:
+        records = [{"problem": number, **one} for number, one in enumerate(records, 1)]
+    return "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in records).encode()

@@ -18,12 +18,13 @@ from attncli.core.text.strings import alike, safe, visible
 
 if TYPE_CHECKING:
     from attncli.classroom.assignment import Assignment
+    from attncli.classroom.class_page import StudentRow
     from attncli.classroom.grading import Grading, Student
     from attncli.core.jobs import Pool
     from attncli.core.problem.problem import Problem
-    from attncli.pages.report_html import StudentRow
+    from attncli.formats import Write
     from attncli.printing.class_report import Tally
-    from attncli.printing.formats import ReportSelection, Write
+    from attncli.printing.selection import ReportSelection
     from attncli.reading.load import Overrides
 
 PROBLEM_HELP = "The problem, or several; - reads it. A folder: a variant for each student."
@@ -82,7 +83,7 @@ def check(
     options.prepare(files, out, feedback, manifest, jobs=workers.jobs)
     from attncli.classroom.grading import Grading, silent
     from attncli.classroom.name_index import read_roster
-    from attncli.printing.formats import ReportSelection
+    from attncli.printing.selection import ReportSelection
     from attncli.reading.submissions import for_problem_or_answers, read_headings
 
     of_problem, of_answers = for_problem_or_answers(options.by_key(matrices))
@@ -95,7 +96,9 @@ def check(
         return _print_weaknesses(problem, overrides, selection.digits, display, bool(is_more))
     assignment = _assignment(problem, overrides)
     people = None if roster is None else read_roster(roster, options.standard_input())
-    selection = replace(selection, points=assignment.points, totals=totals, roster=people)
+    selection = replace(selection, points=assignment.points, totals=totals)
+    if people is not None:
+        selection = replace(selection, people=people.people, heads=people.heads)
     grading = Grading(
         assignment=assignment,
         strict=strict,
@@ -123,8 +126,8 @@ def _mark(
     display: Display,
 ) -> int:
     """Write the reports of all students, or the manifest; return the exit status."""
+    from attncli.formats import FORMATS
     from attncli.printing.class_report import Tally
-    from attncli.printing.formats import FORMATS
 
     if grading.manifest and not Path(grading.manifest).exists():
         _write_manifest(grading, sources, Path(grading.manifest))
@@ -176,10 +179,10 @@ def _refuse_totals(assignment: "Assignment", format_: str, out: str | None) -> N
 def _write_totals(
     students: Iterable["Student"], format_: str, selection: "ReportSelection", out: str | None
 ) -> None:
+    from attncli.classroom.grades import totals
     from attncli.printing.csv import TAB
-    from attncli.printing.grades import totals
 
-    table, notes = totals(students, selection.roster, TAB if format_ == "tsv" else ",")
+    table, notes = totals(students, selection, TAB if format_ == "tsv" else ",")
     output.write_bytes([table.encode()], None if out is None else Path(out))
     output.warn(notes)
 
@@ -202,9 +205,10 @@ def _marked(
 
     page = None
     if has_page:
-        from attncli.pages import report_html
+        from attncli.classroom.class_page import row
+        from attncli.pages.report_html import student_page
 
-        page = b"".join(report_html.student(student, selection)), report_html.row(student, "")
+        page = b"".join(student_page(student, selection)), row(student, "")
     errors = tuple(one.error for one in student if isinstance(one, Unread))
     is_right = all(isinstance(one, Unread) or one.verdict == "correct" for one in student)
     status = output.BAD_INPUT if errors else 0 if is_right else output.WRONG_ANSWER
@@ -236,7 +240,7 @@ def _watched(students: Iterable[Marked], statuses: set[int], tally: "Tally") -> 
 
 def _with_pages(students: Iterable[Marked], folder: Path, tally: "Tally") -> Iterator[Marked]:
     """Yield the students after the page of each is written; then write the page of the class."""
-    from attncli.pages import report_html
+    from attncli.classroom.class_page import class_page
 
     rows, used = [], {alike(CLASS_PAGE)}
     for student in students:
@@ -249,7 +253,7 @@ def _with_pages(students: Iterable[Marked], folder: Path, tally: "Tally") -> Ite
         output.write_bytes([page], folder / name)
         rows.append(replace(row, page=name))
         yield student
-    output.write_bytes(report_html.of_class(rows, tally), folder / CLASS_PAGE)
+    output.write_bytes(class_page(rows, tally), folder / CLASS_PAGE)
 
 
 def _assignment(source: str, overrides: "Overrides") -> "Assignment":

@@ -20,7 +20,7 @@ from attncli.core.errors import InputError
 
 if TYPE_CHECKING:
     from attncli.core.calculation.trace import Trace
-    from attncli.printing.formats import FormatKind
+    from attncli.formats import FormatKind
 
 Shell: TypeAlias = Literal["bash", "zsh", "fish"]
 
@@ -154,7 +154,7 @@ def values_of(parameter: str, last: str, context: Any) -> Candidates | None:
     if parameter in FILE_PARAMETERS or (parameter == "matrix" and "=" in last):
         return None
     if parameter == "format_":
-        from attncli.printing.formats import formats_of
+        from attncli.formats import formats_of
 
         if command == "vary":
             return {"table": "for a terminal", "json": "for programs"}

@@ -31,7 +31,7 @@ def count(
     options.prepare(inputs, out)
     from attncli.core.calculation.counts import count as work_of
     from attncli.printing.counts import lines
-    from attncli.printing.formats import Selection
+    from attncli.printing.selection import Selection
 
     format_ = targets.format_name("counts", format_, out)
     selection = Selection(only=options.step_names(only), quiet=quiet)

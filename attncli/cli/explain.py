@@ -48,8 +48,8 @@ def explain(
     prepare([input_])
     from attncli.core.text.strings import whole_names
     from attncli.printing import explanations
-    from attncli.printing.formats import Selection
     from attncli.printing.layout import plain_text
+    from attncli.printing.selection import Selection
 
     if exact:
         from attncli.core.explaining.exact import Exact

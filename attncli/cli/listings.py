@@ -185,7 +185,7 @@ def _page(root: Any) -> Iterator[str]:
     """Yield the lines of the manual page, in the macros of man(7)."""
     from attncli import __version__
     from attncli.core.problem.keys import KEYS
-    from attncli.printing.formats import FORMATS
+    from attncli.formats import FORMATS
 
     yield f'.TH ATTN 1 "" "attn {__version__}"'
     about = str(root.command.help)
@@ -252,7 +252,7 @@ def demo(
     options.prepare_numpy()
     from attncli.core.calculation.compute import compute
     from attncli.pages.html import traces
-    from attncli.printing.formats import Selection
+    from attncli.printing.selection import Selection
     from attncli.reading.files import sample_path
     from attncli.reading.load import load_all
 

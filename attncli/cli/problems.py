@@ -76,15 +76,12 @@ UNFAIR = 1
 FLAG_OF_ARGUMENT = {"count": "-n", "seed": "--seed", "values": "--values"}
 """The flags of the arguments of `classroom.variants.vary`."""
 
-SOLUTION_FOLDER = "keys"
-"""The folder of the solutions, beside the variants."""
-
 SEPARATOR = "---\n"
 
 VALUES_HELP = """What numbers may be: -2..3, '-1..1 by 0.5' or 0,1,2; by default, for each matrix,
 from its least to its largest number in the step that they share."""
 ROSTER_HELP = "One variant for each student: a CSV with a column Name, or one name per line."
-KEY_HELP = f"Write the solutions, too, to the folder {SOLUTION_FOLDER}/ beside them."
+KEY_HELP = "Write the solutions, too, to the folder keys/ beside them."
 FILES_HELP = """FOLDER/, or a pattern as in '{student}.yaml' or 'hw{number}.yaml': a file for each
 variant. One file, or none, holds them all, separated by lines of ---."""
 COUNT_HELP = "How many variants; by default 1."
@@ -120,10 +117,9 @@ def vary(
         raise fail("standard input cannot be the problem and the roster", hint="name a file")
     options.prepare([problem] if roster is None else [problem, roster], out, jobs=workers.jobs)
     from attncli.classroom.name_index import read_roster
-    from attncli.classroom.variants import vary_all
+    from attncli.classroom.variants import Summary, summaries_as_json, summary_lines, vary_all
     from attncli.core.numbers.written import to_count
     from attncli.printing.layout import plain
-    from attncli.printing.variants import Summary, as_json, table
 
     people = [] if roster is None else read_roster(roster, options.standard_input()).people
     problems = _problems(problem, settings.overrides(asked))
@@ -138,11 +134,11 @@ def vary(
     files = [str(path or "") for path in paths]
     summaries = [Summary(start, variants, files) for variants in zip(*written, strict=True)]
     if format_ == "json":
-        write_bytes([as_json(summaries)], None)
+        write_bytes([summaries_as_json(summaries)], None)
     elif out is None:
-        tell(b"".join(plain(map(table, summaries))).decode().rstrip("\n"))
+        tell(b"".join(plain(map(summary_lines, summaries))).decode().rstrip("\n"))
     else:
-        write_lines(map(table, summaries), display)
+        write_lines(map(summary_lines, summaries), display)
     if out is not None:
         written_to = [path or Path(out) for path in paths]
         tell_written(written_to, _next_step(written_to[0], is_many(out)))
@@ -198,8 +194,10 @@ def _write(
 
     Files of pages, by their suffix, such as `.xlsx`, are worksheets; others hold the problems.
     """
-    from attncli.printing.formats import FORMATS, WorksheetSelection, pieces
+    from attncli.formats import FORMATS
+    from attncli.printing.selection import WorksheetSelection, pieces
     from attncli.printing.worksheet import answer_sheet, problem_file
+    from attncli.reading.folders import SOLUTIONS
 
     written = list["Variants"]()
 
@@ -228,7 +226,7 @@ def _write(
             above = f"solutions, seed {seed}"
             sheets = (answer_sheet(one.problem, one.trace, above) for one in of_file)
             name = path.with_suffix(".yaml").name if page else path.name
-            write_bytes(pieces(sheets, SEPARATOR), path.parent / SOLUTION_FOLDER / name)
+            write_bytes(pieces(sheets, SEPARATOR), path.parent / SOLUTIONS / name)
     return written
 
 
@@ -241,7 +239,7 @@ def _next_step(path: Path, is_folder: bool) -> str:
 
 def _page_format(path: Path | None) -> str | None:
     """Return the format of worksheets that a file's suffix names, if it is one for reading."""
-    from attncli.printing.formats import FORMATS, format_of_file
+    from attncli.formats import FORMATS, format_of_file
 
     name = None if path is None else format_of_file(path.name, "worksheets")
     return name if name and FORMATS[name].is_page else None

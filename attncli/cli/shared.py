@@ -12,7 +12,7 @@ import typer
 
 from attncli.cli.options import standard_input, wait_for
 from attncli.cli.run import Run
-from attncli.core.errors import InputError, Place, error_at
+from attncli.core.errors import InputError, Place
 from attncli.core.jobs import Pool, in_order
 from attncli.core.records import Record, replace
 from attncli.reading.portions import Portion, lists_of
@@ -20,7 +20,8 @@ from attncli.reading.read import STDIN
 
 if TYPE_CHECKING:
     from attncli.core.calculation.trace import Trace
-    from attncli.printing.formats import Selection, Write
+    from attncli.formats import Write
+    from attncli.printing.selection import Selection
 
 
 class Written(Record):
@@ -138,7 +139,7 @@ def _in_parts(
         line = one.lines + 1 if isinstance(one.content, str) else 0
         name = STDIN if one.source == "-" else one.source
         message = "the process that worked on this problem ended, and so did another"
-        error = error_at(Place(name, line), message)
+        error = Place(name, line).error(message)
         return work([one._replace(content=error, number=one.number + 1)])
 
     for some, result in in_order(work, lists, pool, lost):

@@ -13,14 +13,15 @@ from attncli.cli.options import WordList
 from attncli.cli.output import BAD_INPUT, print_bytes, tell, warn
 from attncli.cli.run import Run
 from attncli.cli.terminal import Display, DisplayFlags, as_bytes, terminal_width, write_pages
-from attncli.core.errors import fail, located
+from attncli.core.errors import fail
 from attncli.core.records import replace
 
 if TYPE_CHECKING:
     from attncli.core.calculation.trace import Trace
     from attncli.core.problem.problem import Problem
-    from attncli.printing.formats import Selection, Write
+    from attncli.formats import Write
     from attncli.printing.layout import Line
+    from attncli.printing.selection import Selection
 
 
 LARGE_TEXT = 100e6
@@ -79,7 +80,7 @@ def compute(
     sources = inputs or _sources_without_names(ctx, bool(matrices))
     options.prepare([*sources, *(file for _, file in matrices)], out, jobs=workers.jobs)
     overrides = settings.overrides(keys, options.by_key(matrices))
-    from attncli.printing.formats import Selection
+    from attncli.printing.selection import Selection
 
     format_ = targets.format_name("traces", format_, out)
     reloads = watch and format_ == "html" and out is not None and not targets.is_many(out)
@@ -118,7 +119,7 @@ def _write(
     workers: options.Workers,
 ) -> int:
     """Write what a run calculates, or the processes of a pool; return the exit status."""
-    from attncli.printing.formats import FORMATS
+    from attncli.formats import FORMATS
 
     run, row, is_many = new_run(), FORMATS[format_], targets.is_many(out)
     on_screen = format_ == "table" and out is None
@@ -156,7 +157,7 @@ def _traces(
     problems: Run, selection: "Selection", format_: str, out: str | None, verbose: bool
 ) -> Iterator["Trace"]:
     """Return the calculations of a run, as far as the format needs them."""
-    from attncli.printing.formats import FORMATS
+    from attncli.formats import FORMATS
 
     # A page shows the operands of steps, and parts of large ones, and a program makes them; a file
     # of numbers does not.
@@ -196,8 +197,7 @@ def _warn_of_size(problem: "Problem", format_: str, selection: "Selection") -> N
     hint = f"--only STEP writes some of them; -o FILE.npz holds all in {of_bytes(count * 8)}"
     if count > MAX_KEPT:
         message += ", more than is calculated unasked"
-        with located(problem.source):
-            raise fail(message, hint=f"{hint}; -o FILE writes them all the same")
+        raise problem.error(message, hint=f"{hint}; -o FILE writes them all the same")
     tell(f"warning: {message}; {hint}")
 
 
@@ -214,7 +214,7 @@ def _refuse_parts(selection: "Selection", format_: str, on_screen: bool) -> None
     if selection.exact and not (on_screen or format_ in ("json", "yaml")):
         raise fail(f"--exact is not for {format_} files", hint="use -f json or -f yaml")
     if selection.heads or selection.rows:
-        from attncli.printing.formats import FORMATS
+        from attncli.formats import FORMATS
 
         if selection.exact or not FORMATS[format_].is_page:
             what = "--exact" if selection.exact else f"{format_} files, which are whole"
@@ -270,7 +270,7 @@ def worksheet(
         raise fail("--ask and --blank both say which steps are open", hint="leave out one of them")
     inputs = [file for source in inputs for file in _problem_files(source, settings.allow_outside)]
     options.prepare(inputs, out)
-    from attncli.printing.formats import WorksheetSelection
+    from attncli.printing.selection import WorksheetSelection
     from attncli.printing.worksheet import room_of
 
     format_ = targets.format_name("worksheets", format_, out)

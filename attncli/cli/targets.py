@@ -13,7 +13,8 @@ from attncli.core.text.strings import alike, count_in, near_words, regex, safe, 
 
 if TYPE_CHECKING:
     from attncli.core.calculation.trace import Trace
-    from attncli.printing.formats import FormatKind, PageSelection, Write
+    from attncli.formats import FormatKind, Write
+    from attncli.printing.selection import PageSelection
 
 PATTERN_FIELDS: Mapping[FormatKind | Literal["variants"], tuple[str, ...]] = {
     "traces": ("title", "number"),
@@ -55,7 +56,7 @@ def is_many(out: str | None) -> bool:
 
 def format_name(kind: FormatKind, name: str | None, out: str | None = None) -> str:
     """Return the name of a format: that of the flag, or of the output file's suffix."""
-    from attncli.printing.formats import FORMATS, format_named, format_of_file, formats_of
+    from attncli.formats import FORMATS, format_named, format_of_file, formats_of
 
     if kind != "explanations" and (name or out or "").lower().endswith("pdf"):
         stem = Path(out or "page").with_suffix("")
@@ -105,7 +106,7 @@ def write_format(
     one for each problem of a student if the pattern of file names has a title. Worksheets of one
     student go into one file where the pattern gives them one name.
     """
-    from attncli.printing.formats import FORMATS
+    from attncli.formats import FORMATS
 
     row = FORMATS[name]
     write = write or row.writer(kind)

@@ -51,6 +51,10 @@ class Place(Record):
         caret = f"\n    {' ' * (len(lead) + cell_width(before))}^" if self.column else ""
         return f"    {lead}{window}{caret}"
 
+    def error(self, message: str, hint: str = "") -> InputError:
+        """Return an error of one fault at this place, to be raised by the caller."""
+        return InputError(Fault(message, hint=hint, place=self))
+
 
 Locate: TypeAlias = Callable[[KeyPath], Place]
 """A function that returns the place of a value in a file."""
@@ -146,11 +150,6 @@ def fail(message: str, *path: str | int, hint: str = "", needs: str = "") -> Inp
     return InputError(Fault(message, path, hint, needs=needs))
 
 
-def error_at(place: Place, message: str, hint: str = "") -> InputError:
-    """Return an `InputError` of one fault whose place is known, to be raised by the caller."""
-    return InputError(Fault(message, hint=hint, place=place))
-
-
 def not_installed(what: str, packages: str, instead: str = "") -> InputError:
     """Return the error for what needs packages that are not there, with how to install them."""
     hint = f"pip install {packages}, or with pipx: pipx inject attncli {packages}"
@@ -209,10 +208,11 @@ def located(locate: Locate) -> Iterator[None]:
         yield
     except InputError as error:
         shown, others = error.faults[:MAX_SHOWN_FAULTS], error.faults[MAX_SHOWN_FAULTS:]
-        raise InputError(*(_placed(fault, locate) for fault in shown), *others) from None
+        raise InputError(*(placed(fault, locate) for fault in shown), *others) from None
 
 
-def _placed(fault: Fault, locate: Locate) -> Fault:
+def placed(fault: Fault, locate: Locate) -> Fault:
+    """Return a fault with its place, which it may have already."""
     if fault.place:
         return fault
     place = locate(fault.path)

@@ -64,6 +64,23 @@ class Pool:
     def stop(self) -> None:
         """Leave the executor as it is."""
 
+    def each(
+        self,
+        work: Callable[[list[Item]], list[Result]],
+        items: Iterable[Item],
+        lost: Callable[[Item], Result],
+        at_once: int | None = None,
+    ) -> Iterator[tuple[Item, Result]]:
+        """Yield items, which are taken as they are needed, with their results; see `in_order`.
+
+        A list holds `at_once` of them, by default the pool's `size`.
+        """
+        rest = iter(items)
+        lists: Iterator[list[Item]] = iter(lambda: [*islice(rest, at_once or self.size)], [])
+        self.total = len(items) if isinstance(items, Sized) else 0
+        for some, results in in_order(work, lists, self, lambda item: [lost(item)]):
+            yield from zip(some, results, strict=True)
+
 
 class Processes(Pool):
     """Processes on this machine, which end with this one; 0 is one for each processor."""
@@ -223,24 +240,6 @@ def in_order(
                 waiting.append((items, sent(items)))
     finally:
         pool.stop()
-
-
-def each_in_order(
-    work: Callable[[list[Item]], list[Result]],
-    items: Iterable[Item],
-    pool: Pool,
-    lost: Callable[[Item], Result],
-    at_once: int | None = None,
-) -> Iterator[tuple[Item, Result]]:
-    """Yield items, which are taken as they are needed, with their results; see `in_order`.
-
-    A list holds `at_once` of them, by default the pool's `size`.
-    """
-    rest = iter(items)
-    lists: Iterator[list[Item]] = iter(lambda: [*islice(rest, at_once or pool.size)], [])
-    pool.total = len(items) if isinstance(items, Sized) else 0
-    for some, results in in_order(work, lists, pool, lambda item: [lost(item)]):
-        yield from zip(some, results, strict=True)
 
 
 _work: Callable[[Any], Any]

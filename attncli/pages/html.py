@@ -28,8 +28,8 @@ from attncli.pages.markup import (
     tools,
 )
 from attncli.printing.blocks import Entry, Figure, Panel, WeightedSum
-from attncli.printing.formats import Selection, in_parts
 from attncli.printing.page import page_of, title_of
+from attncli.printing.selection import Selection, in_parts
 
 LARGEST_EXPLAINED = 1500
 """Maximum size of a step, and of its operands, whose cells are explained. Chosen."""

@@ -161,9 +161,9 @@ class LiveFormulas(CellFormulas):
                 markup = "".join(body([live_trace(Problem(**keys))], formulas))
             except InputError:  # the sizes do not fit
                 continue
-            others[name] = _packed({"body": markup, "tapes": formulas.tapes, **formulas.data})
+            others[name] = packed({"body": markup, "tapes": formulas.tapes, **formulas.data})
         key = sha256(as_json(self.tapes).encode()).hexdigest()[:8]
-        return {"tapes": self.tapes, "packed": _packed(self.data), "others": others, "key": key}
+        return {"tapes": self.tapes, "packed": packed(self.data), "others": others, "key": key}
 
 
 LARGEST_WITH_OTHERS = 32
@@ -186,7 +186,7 @@ def _other_sizes(problem: Problem) -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"heads-{heads}", {**given, "heads": heads}
 
 
-def _packed(values: object) -> str:
+def packed(values: object) -> str:
     return base64.b64encode(zlib.compress(as_json(values).encode(), 9)).decode()
 
 

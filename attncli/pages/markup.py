@@ -197,7 +197,10 @@ PRACTICE_BOX = (
 )
 
 PRACTICE_SCRIPT = Script(
-    ("shapes.js", "tables.js", "numbers.js", "judging.js", "practice.js"),
+    (
+        *("boot.js", "shapes.js", "tables.js", "numbers.js", "numpy.js"),
+        *("agreement.js", "operands.js", "judge.js", "readings.js", "practice.js"),
+    ),
     ("style.css", "practice.css"),
     PRACTICE_BOX,
 )
@@ -207,8 +210,7 @@ PRACTICE_HINT = (
     "rounded to them. Fractions, roots and percentages are read, too: 1/3, sqrt(2), e^2, 14%; in "
     "a blocked cell, write -inf. "
     "Enter and the arrow keys go to another number, Alt+H asks for a hint. "
-    "Each step is judged by itself; when your answers are checked, a number that follows from an "
-    "earlier one of yours counts as right, even if that is wrong."
+    "A number that follows from an earlier one of yours counts as right, even if that is wrong."
 )
 """Instructions above the first step."""
 

@@ -18,7 +18,6 @@ import numpy as np
 from attncli.checking.answers.step_names import mask_of, with_step_names
 from attncli.checking.judging.agreement import ROUNDED, RoundingRule, float_error
 from attncli.checking.shown_mistakes import ASKED_DECIMALS
-from attncli.classroom.answer_table import AnswerTable
 from attncli.core.arithmetic.elements import Array
 from attncli.core.calculation.trace import Trace, equal_steps
 from attncli.core.errors import fail, located
@@ -28,10 +27,11 @@ from attncli.core.formulas.tree import Formula
 from attncli.core.records import replace
 from attncli.core.tape.step import Step
 from attncli.core.text.strings import regex, visible
+from attncli.pages.answer_table import right_numbers, wrong_numbers
 from attncli.pages.markup import matrix_table, text
 from attncli.printing.blocks import Panel
-from attncli.printing.formats import Room, Selection
 from attncli.printing.page import page_of
+from attncli.printing.selection import Room, Selection
 from attncli.printing.worksheet import room_of
 
 FINER = 4
@@ -146,15 +146,16 @@ class _Fields:
         self.short = f"Write {self.digits} decimals; keep more of them until the last step."
         self.half = ROUNDED * 10.0**-self.digits
         self.tolerance = max(marking.tolerance, self.half)
-        seen = [name for name in trace.steps if name not in room.blank or name in self.weights]
-        self.table = AnswerTable(trace, seen, self.digits)
+        self.trace = trace
+        self.seen = [name for name in trace.steps if name not in room.blank or name in self.weights]
+        self.wrong = wrong_numbers(trace, self.seen, self.digits)
 
     def of_step(self, step: Step) -> Array:
         """Return the fields of a step as on paper; "" for a cell without one."""
         rounded = RoundingRule(self.digits)
         accepted = [*self._accepted(step)]
         wrong = [(RoundingRule(count)(step.value), self.short) for count in range(self.digits)]
-        for one in self.table.wrong:
+        for one in self.wrong:
             if one.step == step.name:
                 wrong.append((rounded(one.numbers), f"{one.sentence} {one.advice}"))
         weights = self.weights[step.name]
@@ -178,8 +179,8 @@ class _Fields:
         For each calculation, the rounded numbers are first, then those that are off by one unit.
         """
         exactly = np.zeros(step.value.shape)
-        for right in self.table.right(step):
-            for exact in right.exact if right.unless not in self.table.seen else ():
+        for right in right_numbers(self.trace, step):
+            for exact in right.exact if right.unless not in self.seen else ():
                 rounded = RoundingRule(self.digits)(exact)
                 yield step.on_paper(rounded), exactly
                 for numbers, is_accepted in right.beside(exact, self.digits):
@@ -214,7 +215,7 @@ def _wrong_answers(
 
 def _weights(trace: Trace, room: Room) -> dict[str, Array]:
     """Return the weights of numbers, which are whole; 0 for a number that does not count."""
-    marking, meant = with_step_names(trace.problem.marking, trace)
+    marking, meant = with_step_names(trace)
     same = equal_steps(trace)
     worth = {name: np.full(cells.shape, Fraction(0)) for name, cells in room.asked.items()}
     for word in marking.points or marking.ask or room.asked:

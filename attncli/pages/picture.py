@@ -20,8 +20,8 @@ from attncli.core.text.numbers import number_text
 from attncli.core.text.strings import LIMIT, cell_width, shortened, visible
 from attncli.pages.markup import ISOLATED, file_text
 from attncli.printing.blocks import Matrix
-from attncli.printing.formats import Selection
 from attncli.printing.page import title_of
+from attncli.printing.selection import Selection
 from attncli.printing.views import Views
 
 MAX_DRAWN_CELLS = 40_000

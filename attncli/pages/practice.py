@@ -1,140 +1,272 @@
-"""The data of the practice page: the table of answers of each step, and hints.
+"""The data of the practice page: the calculation as programs of NumPy calls, mistakes, and hints.
 
-The script (`web/judging.js`) looks typed numbers up in the table. Only `check` works out whether
-rounding on the way explains a wrong number; the table says how far it may lead, and within that
-distance the page says that it cannot tell.
+As on a live page, the script (`web/judge.js`) makes the calls again, here with the numbers that a
+student typed, and judges as `checking/judging` does. The rules of intervals are recorded, too: the
+`bounds` of an operation are calls like those of `apply`.
 """
 
 from __future__ import annotations
 
-import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
 from attncli.checking.answers import answers
-from attncli.checking.judging import agreement
-from attncli.checking.judging.operands import axis_of_shares
-from attncli.classroom.answer_table import ALMOST, AnswerTable, Reach, RightNumbers
-from attncli.core.arithmetic.elements import Array
+from attncli.checking.judging import agreement, equivalent_forms, schedules
+from attncli.checking.judging.operands import Reference, axis_of_shares, together
+from attncli.core.arithmetic.elements import REDUCTIONS, Array, Call
+from attncli.core.arithmetic.intervals import Interval, interval
+from attncli.core.attention.masks import Masked
 from attncli.core.calculation.trace import Trace
+from attncli.core.errors import InputError
 from attncli.core.explaining.explain import CellPlace
 from attncli.core.numbers.written import BLANK_CELLS
-from attncli.core.tape.step import Step
+from attncli.core.records import EMPTY, replace
+from attncli.core.tape.evaluation import Change, evaluate, sources, transform
+from attncli.core.tape.operations import Divide
+from attncli.core.tape.step import Expression, Step
 from attncli.core.text.strings import visible
-from attncli.pages.cell_formulas import CellFormulas
-from attncli.printing.formats import Room, Selection
+from attncli.pages.answer_table import wrong_numbers
+from attncli.pages.cell_formulas import CellFormulas, key_of
+from attncli.pages.live import packed
+from attncli.pages.live_tape import Programs, plain
+from attncli.pages.markup import as_json
+from attncli.printing.selection import Room, Selection
 from attncli.printing.worksheet import room_of
 
 MISTAKE_DECIMALS = 6
 """Number of decimals in which the numbers of two mistakes must differ for both to be kept."""
 
-ERROR_OF_SIX_DIGITS = 5e-6
-"""Maximum relative error of the numbers of mistakes, which are rounded to six digits. Derived."""
+THRESHOLDS = (
+    *("ROUNDED", "CUT_OFF", "FLOAT_ERROR", "FLOAT_ERROR_OF_EXACT", "NEAR_ZERO", "SMALLEST_TERM"),
+    *("LARGEST_TERM", "FINE_UNIT", "LARGE_WHOLE", "MAX_TOLERATED_UNIT", "TOLERATED_UNIT"),
+    *("MAX_WIDTH", "MAX_FINER", "MIN_GIVEN", "MIN_SHARE_GIVEN"),
+)
+"""The names of the thresholds of `agreement` by which the page judges."""
 
-MIN_UNITS = 2
-"""Minimum reach around the numbers of another right calculation, in units in the last place."""
-
-EMPTY_CELLS = {"likeBlocked": answers.LIKE_BLOCKED, "missing": sorted(BLANK_CELLS)}
-"""How the page reads a cell that has no number."""
+RULES = {
+    "likeBlocked": answers.LIKE_BLOCKED,
+    "missing": sorted(BLANK_CELLS),
+    **{name: getattr(agreement, name) for name in THRESHOLDS},
+}
+"""How the page reads a cell that has no number, and judges one."""
 
 
 def page_data(
     problems: Sequence[tuple[Trace, Mapping[CellPlace, int]]],
     formulas: CellFormulas,
     selection: Selection,
-) -> Mapping[str, str]:
+) -> Mapping[str, object]:
     """Return the script's data; `problems` has the number of each field, by its cell."""
-    fields: dict[int, tuple[int, int]] = {}
-    tables, count = [], 0
+    fields: dict[int, tuple[int, int, int]] = {}
+    tables: list[dict[str, Any]] = []
+    programs = Programs()
     for trace, shown in problems:
-        room = room_of(trace, selection)
-        steps = {name: trace[name] for name in room.asked}
-        which = {name: number for number, name in enumerate(steps, count)}
+        tapes = Tapes(trace, programs)
         for (name, place), number in shown.items():
-            fields[number] = which[name], int(np.ravel_multi_index(place, steps[name].value.shape))
-        count += len(steps)
-        tables.append(table_of(trace, room))
-    data = {"rules": EMPTY_CELLS, "problems": tables, "fields": fields, **formulas.data}
-    plain = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
-    # Encoded, so that right numbers are not read by accident.
-    return {"key": sha256(plain).hexdigest()[:16], "sealed": base64.b64encode(plain).decode()}
-
-
-def table_of(trace: Trace, room: Room) -> dict[str, Any]:
-    """Return the table of a problem: of each asked step its answers, and whose problem it is."""
-    steps = [trace[name] for name in room.asked]
-    seen = [*filter(room.shows, trace.steps)]
-    table = AnswerTable(trace, seen, MISTAKE_DECIMALS, every_digit=True)
-    reaches = table.reaches(steps)
-    problem = trace.problem
+            at = int(np.ravel_multi_index(place, trace[name].value.shape))
+            fields[number] = len(tables), tapes.place(trace[name]), at
+        tables.append(tapes.table(room_of(trace, selection)))
+    data = {
+        "rules": RULES,
+        "problems": tables,
+        "fields": fields,
+        "programs": [*map(json.loads, programs.all)],
+        **formulas.data,
+    }
+    # Compressed, so that right numbers are not read by accident, either.
     return {
-        "title": visible(problem.title),
-        "variant": problem.variant,
-        "problem": problem.problem,
-        "decimals": problem.marking.decimals or 0,
-        "steps": {step.name: _of_step(step, table, reaches[step.name]) for step in steps},
+        "key": sha256(as_json(data).encode()).hexdigest()[:16],
+        "others": {},
+        "packed": packed(data),
     }
 
 
-def _of_step(step: Step, table: AnswerTable, reach: Reach) -> dict[str, Any]:
-    """Return the table of a step: its readings, which are right calculations, and its mistakes.
+class Tapes:
+    """A problem as data: its calculation as programs, other right ones, and mistakes."""
 
-    The first reading is the calculation of the problem. Others, and mistakes, hold what differs.
+    def __init__(self, trace: Trace, programs: Programs) -> None:
+        self.trace, self.programs = trace, programs
+        # An input may be a step, too, such as given scores: what a student writes is not the input.
+        self.inputs = [self._input(step) for step in trace.inputs.values()]
+        every = (*self.inputs, *trace)
+        self.known = {key_of(step): place for place, step in enumerate(every)}
+        self.reference = Reference(trace, () if trace.unrounded is None else (trace.unrounded,))
+
+    def table(self, room: Room) -> dict[str, Any]:
+        """Return whose problem it is, and all that is judged by."""
+        trace, problem = self.trace, self.trace.problem
+        inputs = (
+            {"name": one.name, "shape": one.array.shape, "input": plain(one.array.ravel())}
+            for one in self.inputs
+        )
+        made = self._made(trace)
+        return {
+            "title": visible(problem.title),
+            "variant": problem.variant,
+            "problem": problem.problem,
+            "decimals": problem.marking.decimals or 0,
+            "tolerance": problem.marking.tolerance,
+            "steps": [*inputs, *(self._about(step) | made[step.name] for step in trace)],
+            "asked": [[self._of_name(name), trace[name].value.shape] for name in room.asked],
+            "forms": [*self._forms(made)],
+            "mistakes": [*self._mistakes(room)],
+        }
+
+    def place(self, step: Step) -> int:
+        return self.known[key_of(step)]
+
+    def _about(self, step: Step) -> dict[str, Any]:
+        """Return what judging needs to know of a step.
+
+        `flips` is whether rows and columns change places on paper, `shares` whether its numbers are
+        shares of 1, `isLong` whether an input has more digits than are written.
+        """
+        about = {
+            "flips": step.columns and len(step.trailing) > 1,
+            "shares": axis_of_shares(step) is not None,
+            "backward": step.backward,
+            "isLong": bool(schedules.long_inputs((step,))),
+        }
+        kept = {key: value for key, value in about.items() if value}
+        return {"name": step.name, "shape": step.array.shape, **kept}
+
+    def _made(self, trace: Trace, change: Change = EMPTY) -> dict[str, dict[str, Any]]:
+        """Return the programs of each step, or of those that a change may change.
+
+        `run` makes its numbers, `ends` intervals. `joint` makes narrower ones, which hold if the
+        `total` of shares is not shown; `wide` ones hold the constants that people take instead.
+        `right` has the numbers of a step that is rounded.
+        """
+        constants = [None, *schedules.constants_of(trace)]
+        wide = schedules.with_constants(constants, trace, _hull)
+        joint = together(trace, ())
+        made: dict[str, dict[str, Any]] = {}
+        for step in trace:
+            names = {step.name, *(source.name for source in sources(step))}
+            if change and names.isdisjoint(change) and trace.unrounded is None:
+                continue
+            operation = equivalent_forms.operation_or_input(step)
+            one: dict[str, Any] = {"run": self._program(operation), "ends": self._ends(operation)}
+            if step.name in wide:
+                one["wide"] = self._ends(wide[step.name])
+            if step.name in joint:
+                one["joint"] = self._ends(joint[step.name])
+            if isinstance(operation, Divide) and isinstance(operation.divisor, Step):
+                one["total"] = self.place(operation.divisor)
+            if trace.unrounded is not None:
+                one["right"] = plain(step.array.ravel())
+            made[step.name] = one
+        return made
+
+    @staticmethod
+    def _input(step: Step) -> Step:
+        return replace(step, name=f"{step.name}, as given") if step.operation is None else step
+
+    def _program(self, expression: Expression) -> list[Any] | None:
+        """Return a program with its operands, or None where the page cannot make the calls."""
+        try:
+            recorded = self.programs.recorded(transform(expression, self._input))
+            return self.programs.add(recorded, self.known)
+        except InputError:
+            return None
+
+    def _ends(self, expression: Expression) -> list[Any] | None:
+        """Return a program of intervals: of low ends, high ends, and what must be 0 to use them.
+
+        An operand is the place of a step for its low ends, and −1 minus that for its high ones.
+        """
+        conditions, kind = recorder()
+
+        def ends(step: Step) -> Interval:
+            low: Any = kind(step.array, source=step)
+            is_input = step.operation is None
+            high: Any = low if is_input else kind(step.array, source=-1 - self.place(step))
+            return Interval(low, high)
+
+        try:
+            found = interval(evaluate(transform(expression, self._input), ends))
+            parts = [np.ravel(one) for one in (found.low, found.high, *conditions)]
+            return self.programs.add(np.concatenate(parts), self.known)
+        except (InputError, NotImplementedError, TypeError, ValueError):
+            return None
+
+    def _forms(self, made: Mapping[str, Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Yield other right calculations, with the steps that are made otherwise in them.
+
+        `search` is the place of the search of `judging.readings` that finds it, `needs` the steps
+        that must be shown.
+        """
+        trace = self.trace
+        searches = (
+            equivalent_forms.masked_early(trace, trace.steps),
+            equivalent_forms.shifts(trace),
+            equivalent_forms.other_forms(trace),
+        )
+        for search, forms in enumerate(searches):
+            for _, change, other in equivalent_forms.with_same_result(self.reference, forms):
+                others = self._made(other.trace, change).items()
+                steps = {self._of_name(name): one for name, one in others if one != made[name]}
+                needs = [name for name in change if isinstance(trace[name].operation, Masked)]
+                form = {
+                    "search": search,
+                    "steps": steps,
+                    "changes": [*map(self._of_name, change)],
+                    "needs": [*map(self._of_name, needs)],
+                }
+                if [*other.trace.steps] != [*trace.steps]:
+                    form["order"] = [*map(self._of_name, other.trace.steps)]
+                yield form
+
+    def _of_name(self, name: str) -> int:
+        return self.place(self.trace[name])
+
+    def _mistakes(self, room: Room) -> Iterator[list[Any]]:
+        """Yield mistakes: the step whose numbers they give, what is said, and the changed steps."""
+        seen = [*filter(room.shows, self.trace.steps)]
+        for one in wrong_numbers(self.trace.unrounded or self.trace, seen, MISTAKE_DECIMALS):
+            programs = {name: self._program(change) for name, change in one.change.items()}
+            if one.step in room.asked and all(programs.values()):
+                steps = {self._of_name(name): program for name, program in programs.items()}
+                yield [self._of_name(one.step), f"{one.sentence} {one.advice}".strip(), steps]
+
+
+def _hull(factors: Array) -> Interval:
+    return Interval(factors.min(keepdims=True), factors.max(keepdims=True))
+
+
+def recorder() -> tuple[list[Any], type[Call]]:
+    """Return an array that records the calls made with the ends of intervals, and its conditions.
+
+    `bounds` may look at the numbers. What it does then is right for others, too, if the same is
+    true of these: the calls that must give 0 are the conditions.
     """
-    main, *others = table.right(step)
-    first = _reading(step, main) | {
-        "isShare": axis_of_shares(step) is not None,
-        "error": agreement.FLOAT_ERROR,
-        "tolerance": table.tolerance,
-        "lastDigit": agreement.CUT_OFF * ALMOST,
-        "fewest": agreement.MIN_GIVEN,
-        "fewestShare": agreement.MIN_SHARE_GIVEN,
-        "below": _distances(step.on_paper(reach.below)),
-        "above": _distances(step.on_paper(reach.above)),
-        "units": _numbers(step.on_paper(reach.units), 2),
-        "finer": _numbers(step.on_paper(reach.finer), 2),
-    }
-    return {
-        "shape": step.value.shape,
-        "readings": [first, *(_other(step, one) for one in others)],
-        "mistaken": {"error": ERROR_OF_SIX_DIGITS, "tolerance": 0},  # in each mistake
-        "mistakes": [
-            {"right": [_numbers(one.numbers, 6)], "says": f"{one.sentence} {one.advice}".strip()}
-            for one in table.wrong
-            if one.step == step.name
-        ],
-    }
+    conditions: list[Any] = []
 
+    class Ends(Call):
+        def called(self, function: Any, args: Any, options: dict[str, Any]) -> Any:
+            if function is np.array_equal:
+                return not super().called(np.not_equal, args, {}).any()
+            if function in REDUCTIONS and len(args) == 1 and "axis" not in options:
+                options = {"axis": tuple(range(args[0].ndim)), "keepdims": True}
+            return super().called(function, args, options)
 
-def _reading(step: Step, right: RightNumbers) -> dict[str, Any]:
-    """Return right numbers, the least error of floats, and the coarsest unit that is forgiven."""
-    most = agreement.largest(right.exact[0])
-    near = agreement.NEAR_ZERO * min(max(most, agreement.SMALLEST_TERM), agreement.LARGEST_TERM)
-    return {
-        "right": [_numbers(step.on_paper(exact)) for exact in right.exact],
-        "unless": right.unless,
-        "largest": most,
-        "near": near,
-        "forgiven": right.forgiven_unit,
-    }
+        def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+            if any(isinstance(one, Interval) for one in inputs):
+                return NotImplemented
+            return super().__array_ufunc__(ufunc, method, *inputs, **options)
 
+        def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+            if Interval in types:
+                return NotImplemented
+            return super().__array_function__(function, types, args, options)
 
-def _other(step: Step, right: RightNumbers) -> dict[str, Any]:
-    """Return a reading beside the first one; the page leaves what is near it to the program."""
-    size = np.abs(step.on_paper(right.exact[0]))
-    near = _distances(np.where(np.isfinite(size), agreement.MAX_OTHERWISE * size, 0))
-    units = [MIN_UNITS] * size.size
-    return _reading(step, right) | {"below": near, "above": near, "units": units, "finer": units}
+        def __bool__(self) -> bool:
+            is_true = bool(self.array.all())
+            conditions.append(np.not_equal(self, float(is_true)))
+            return is_true
 
-
-def _numbers(value: Array, digits: int = 13) -> list[float | None]:
-    numbers = value.ravel().tolist()
-    return [json.loads(f"{x:.{digits}g}") if np.isfinite(x) else None for x in numbers]
-
-
-def _distances(value: Array) -> list[float | None]:
-    return _numbers(np.where(value > agreement.FLOAT_ERROR, np.minimum(value, 1e300) * 1.06, 0), 2)
+    return conditions, Ends

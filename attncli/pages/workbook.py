@@ -29,8 +29,8 @@ from attncli.pages.spreadsheet import SheetFormulas
 from attncli.printing import layout
 from attncli.printing.blocks import Entry, Matrix, Panel
 from attncli.printing.csv import PLAIN_NUMBER, option_rows, slices
-from attncli.printing.formats import Selection
 from attncli.printing.page import page_of
+from attncli.printing.selection import Selection
 from attncli.printing.worksheet import OPEN
 
 MAX_NUMBERS = 100_000

@@ -9,9 +9,9 @@ from attncli.core.calculation.counts import COLUMNS, Work
 from attncli.core.numbers.written import shape_words
 from attncli.core.text.strings import as_cell, cell_width, csv_text, visible
 from attncli.printing import layout, markdown
-from attncli.printing.formats import Selection, pieces
 from attncli.printing.layout import GAP, Line
 from attncli.printing.record import json_lines
+from attncli.printing.selection import Selection, pieces
 
 HEADS = ("multiply–adds", "+ −", "×", "÷", "e^x", "√ tanh …", "parameters", "cache bytes")
 """The heads of `COLUMNS` in tables."""

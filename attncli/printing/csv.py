@@ -16,7 +16,7 @@ from attncli.core.tape.tape import TakeRows
 from attncli.core.text.numbers import floats, joined, texts
 from attncli.core.text.strings import as_cell, csv_text, regex
 from attncli.printing.blocks import axis_labels
-from attncli.printing.formats import WRITE_SIZE, Selection, in_parts, some_rows
+from attncli.printing.selection import WRITE_SIZE, Selection, in_parts, some_rows
 
 TAB = "\t"
 
@@ -32,10 +32,6 @@ def as_csv(traces: Iterable[Trace], selection: Selection, delimiter: str = ",") 
     """Yield problems as blocks, with a line of --- between them; of one step the bare numbers."""
     problems = enumerate(traces, selection.follows)
     return in_parts((_problem(trace, at > 0, selection, delimiter) for at, trace in problems), "")
-
-
-def as_tsv(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    return as_csv(traces, selection, TAB)
 
 
 def _problem(trace: Trace, follows: bool, selection: Selection, delimiter: str) -> Iterator[str]:

@@ -19,8 +19,8 @@ from attncli.core.tape.cell_names import Cells, Index, cell_name
 from attncli.core.tape.step import Step
 from attncli.core.text.numbers import DEFAULT_DECIMALS, fixed, number_text
 from attncli.core.text.strings import cell_width, kept, regex, visible
-from attncli.printing.formats import Selection
 from attncli.printing.layout import Line, broken, heading_line, padded, plain, plain_text, wrapped
+from attncli.printing.selection import Selection
 
 if TYPE_CHECKING:
     from attncli.core.explaining.exact import Exact

@@ -16,9 +16,9 @@ from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.printers import ascii_text, number, tex
 from attncli.core.text.strings import visible
 from attncli.printing.blocks import Entry, Figure, Matrix, Page, Panel
-from attncli.printing.formats import Selection, pieces
 from attncli.printing.markdown import bracketed, column_style, explained, heading, sign
 from attncli.printing.page import page_of
+from attncli.printing.selection import Selection, pieces
 
 if TYPE_CHECKING:
     from attncli.printing.explanations import Request

@@ -13,7 +13,7 @@ from attncli.core.records import Record, replace
 from attncli.core.tape.step import Step
 from attncli.core.text.strings import LIMIT, cell_width, label_text, label_width
 from attncli.printing.blocks import LineIndex, Matrix
-from attncli.printing.formats import in_parts
+from attncli.printing.selection import in_parts
 
 Span = tuple[str, str]
 Line = list[Span]

@@ -18,8 +18,8 @@ from attncli.core.formulas.text import text
 from attncli.core.tape.step import Step
 from attncli.core.text.strings import label_text, regex, shortened, visible
 from attncli.printing.blocks import ROOM, Entry, Figure, Matrix, Page, Panel
-from attncli.printing.formats import ReportSelection, Selection, pieces
 from attncli.printing.page import page_of
+from attncli.printing.selection import ReportSelection, Selection, pieces
 
 if TYPE_CHECKING:
     from attncli.checking.check import Graded

@@ -22,7 +22,7 @@ from attncli.core.tape.evaluation import apply_to, walk
 from attncli.core.tape.step import Expression, Step
 from attncli.core.text.numbers import floats
 from attncli.core.text.strings import visible
-from attncli.printing.formats import Selection, in_parts
+from attncli.printing.selection import Selection, in_parts
 
 SIGN_OF_UFUNC = {
     np.add: "+", np.subtract: "-", np.multiply: "*", np.true_divide: "/", np.matmul: "@",

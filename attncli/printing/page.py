@@ -14,7 +14,7 @@ from attncli.core.tape.operations import MatMul, Transposed
 from attncli.core.tape.step import Operation, Step
 from attncli.core.text.strings import LIMIT, visible
 from attncli.printing.blocks import Entry, Figure, Page, Panel
-from attncli.printing.formats import NO_ROOM, Selection
+from attncli.printing.selection import NO_ROOM, Selection
 from attncli.printing.views import Views, is_deep
 
 

@@ -24,7 +24,7 @@ from attncli.core.records import Record, replace
 from attncli.core.tape.step import Step
 from attncli.core.text.numbers import every_digit, floats, rounded
 from attncli.core.text.strings import regex
-from attncli.printing.formats import Selection, in_parts, some_rows
+from attncli.printing.selection import Selection, in_parts, some_rows
 
 if TYPE_CHECKING:
     from attncli.core.explaining.explain import Explanation

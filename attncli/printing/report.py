@@ -1,23 +1,30 @@
-"""The page of a report: each step that a student gave, in order; writers print it."""
+"""The page of a report: each step that a student gave, in order; and a report as JSON.
+
+Writers print the page.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from math import isinf, isnan
+from typing import Any
 
 import numpy as np
 
-from attncli.checking.check import Report
+from attncli.checking.check import Graded, Report
 from attncli.checking.judging import judged_steps
 from attncli.checking.judging.judged_steps import Compared, Difference, Finding, Given, Judged
 from attncli.core.arithmetic.elements import Array
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import cell_name, told_apart
 from attncli.core.tape.step import Step
-from attncli.core.text.numbers import style_of
+from attncli.core.text.numbers import every_digit, style_of
 from attncli.core.text.strings import count_of, kept, label_text, visible
 from attncli.printing import verdicts
 from attncli.printing.blocks import Matrix, axis_labels
-from attncli.printing.formats import ReportSelection
+from attncli.printing.class_report import UNREADABLE
+from attncli.printing.selection import ReportSelection
+from attncli.reading.document import Unread
 
 MARK_OF_CELL = {
     judged_steps.LAST_DIGIT: ("≈", "near"),
@@ -260,3 +267,107 @@ def some_places(chosen: Array) -> Iterator[tuple[int, ...]]:
     """Yield the places of the first chosen cells of an array from a program."""
     for flat in np.flatnonzero(chosen)[:MOST_OF_ARRAY]:
         yield tuple(int(i) for i in np.unravel_index(flat, chosen.shape))
+
+
+def as_json(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
+    from attncli.printing.record import json_lines  # which pages of reports do not need
+
+    del selection
+    return json_lines(map(report_record, graded))
+
+
+def report_record(graded: Graded) -> dict[str, Any]:
+    if isinstance(graded, Unread):
+        named = {"name": graded.name, "problem": graded.title}
+        return named | {"verdict": UNREADABLE, "message": str(graded.error)}
+    marking = graded.marking
+    points: dict[str, dict[str, float]] = {}  # of whole steps
+    parts: dict[str, dict[str, float]] = {}  # by the names of cells
+    for name, earned in graded.points.items():
+        records, key = (parts, name) if graded.cells[name] else (points, graded.answers[name])
+        records[key] = {"points": earned, "of": marking.points[name]}
+    record: dict[str, Any] = {
+        "name": graded.name,
+        "problem": graded.title,
+        "verdict": graded.verdict,
+        "strict": graded.strict,
+        "first_wrong_step": graded.first_wrong_step,
+        "said": list(graded.said),
+        "comment": graded.comment,
+        "skipped": [{"key": key, "hint": hint} for key, hint in graded.skipped],
+    }
+    if marking.points:
+        record |= {"points": graded.total, "of": marking.possible}
+    if marking.ask:
+        record["asked"] = list(marking.ask)
+    if marking.expected:
+        record["not_given"] = graded.not_given
+    if parts:
+        record["parts"] = parts
+    steps = {
+        name: _step_record(judged, graded.findings.get(name)) | points.get(name, {})
+        for name, judged in graded.steps.items()
+    }
+    convention = graded.convention
+    other = None if convention is None else {"id": convention.id, "message": convention.message}
+    record["counts"] = graded.counts
+    return record | {"dtype": graded.dtype or None, "convention": other, "steps": steps}
+
+
+def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
+    written = None
+    if isinstance(judged, judged_steps.Misshapen):
+        written = judged.mismatch.texts.tolist()
+    elif isinstance(judged, Given):
+        written = judged.texts.tolist()
+    record = {
+        "status": judged.status,
+        "mistake": None if finding is None else _finding_record(finding),
+        "cells": [*_cell_records(judged)] if isinstance(judged, Given | Difference) else [],
+        "given": written,
+        "counts": judged.counts,
+    }
+    if isinstance(judged, Compared) and judged.rounding:
+        record["rounding"] = judged.rounding
+    if isinstance(judged, Difference):
+        where = judged.farthest
+        record["max_difference"] = _json_number(judged.largest)
+        record["at"] = None if where is None else cell_name(judged.step, where)
+        record["errors"] = _json_number(judged.errors)
+        record["nan"] = judged.nan_count
+    return record
+
+
+def _finding_record(finding: Finding) -> dict[str, Any]:
+    record: dict[str, Any] = {name: getattr(finding, name) for name in ("id", "message", "advice")}
+    also = [{"id": other.id, "message": other.message} for other in finding.also]
+    more = {"worked": list(finding.worked), "also": also}
+    return record | {name: texts for name, texts in more.items() if texts}
+
+
+def _cell_records(judged: Given | Difference) -> Iterator[dict[str, Any]]:
+    step = judged.step
+    texts = judged.values if isinstance(judged, Difference) else judged.texts
+    codes, right = step.on_paper(judged.codes), step.value
+    yours = step.on_paper(judged.yours) if isinstance(judged, Compared) else None
+    no_numbers = verdicts.unreadable_cells(judged) if isinstance(judged, Given) else {}
+    queries = ["query"] * (right.ndim - len(step.leading) - 2)
+    names = [*step.leading, *queries, "row", "col"][-right.ndim :]
+    places = verdicts.places if isinstance(judged, Given) else some_places
+    for at in places(codes != judged_steps.CORRECT):
+        last = zip(step.axes[-2:], at[-2:], strict=True)
+        yield {
+            **dict(zip(names, at, strict=True)),
+            "label": [label_at(step, axis, i) for axis, i in last],
+            "given": str(texts[at]),
+            "expected": _json_number(float(right[at])),
+            "expected_from_yours": None if yours is None else _json_number(float(yours[at])),
+            "status": judged_steps.STATUSES[codes[at]],
+            **({"message": no_numbers[at]} if at in no_numbers else {}),
+        }
+
+
+def _json_number(value: float) -> float | str | None:
+    if isnan(value):
+        return None
+    return every_digit(value) if isinf(value) else value

@@ -14,9 +14,9 @@ from attncli.core.tape.step import Step
 from attncli.core.text.strings import cell_width, label_text, shortened, visible
 from attncli.printing import layout
 from attncli.printing.blocks import Entry, Figure, Matrix, Page, Panel, WeightedSum
-from attncli.printing.formats import ReportSelection, Selection
 from attncli.printing.layout import Box, Layout, Line, Span
 from attncli.printing.page import page_of
+from attncli.printing.selection import ReportSelection, Selection
 from attncli.printing.views import is_deep
 
 if TYPE_CHECKING:

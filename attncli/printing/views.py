@@ -21,7 +21,7 @@ from attncli.core.text.numbers import style_of
 from attncli.core.text.strings import kept, label_text
 from attncli.printing import blocks
 from attncli.printing.blocks import LineIndex, Panel, WeightedSum, WeightedTerm
-from attncli.printing.formats import NO_ROOM, Room, Selection
+from attncli.printing.selection import NO_ROOM, Room, Selection
 
 
 class Views:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from attncli.checking.answers.step_names import with_step_names
-from attncli.checking.unseen_mistakes import MAX_SLIP_NUMBERS, better_step, largest_slips, unseen
+from attncli.checking.shown_mistakes import MAX_SLIP_NUMBERS, better_step, largest_slips, unseen
 from attncli.core.calculation.compute import compute
 from attncli.core.calculation.trace import Trace
 from attncli.core.problem.problem import Problem
@@ -31,7 +31,7 @@ def weaknesses(problem: Problem, digits: int) -> Iterator[Line]:
 
 def _slips(problem: Problem, trace: Trace, decimals: int) -> Iterator[Line]:
     """Yield how large a slip in one number can pass as rounding, and what to ask for instead."""
-    marking, parts = with_step_names(problem.marking, trace)
+    marking, parts = with_step_names(trace)
     named = (parts[word][0].name if word in parts else word for word in marking.ask)
     asked = tuple(dict.fromkeys(n for n in named if n in trace)) or (trace.last.name,)
     slips = largest_slips(problem, asked, decimals)

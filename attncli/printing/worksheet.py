@@ -13,15 +13,13 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.scores import SCORES, SplitHeads
-from attncli.core.calculation.compute import compute
 from attncli.core.calculation.trace import Trace, equal_steps
-from attncli.core.errors import InputError, fail, located
+from attncli.core.errors import InputError, fail
 from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.written import shape_words
-from attncli.core.problem.key_values import key_of, keys_of
+from attncli.core.problem.key_values import key_of
 from attncli.core.problem.keys import KEYS, KINDS, TEXT_KEYS, meaning_in
 from attncli.core.problem.problem import Problem
-from attncli.core.records import replace
 from attncli.core.tape.by_hand import Rounding
 from attncli.core.tape.cell_names import matrix_name
 from attncli.core.tape.step import Operation, Step
@@ -36,13 +34,11 @@ from attncli.core.text.strings import (
     regex,
     visible,
 )
-from attncli.printing.formats import (
-    FORMATS,
+from attncli.printing.selection import (
     NO_ROOM,
     Room,
     Selection,
     WorksheetSelection,
-    format_named,
     pieces,
     steps_named,
 )
@@ -203,8 +199,7 @@ def _counting(trace: Trace, numbers: Mapping[str, Array]) -> dict[str, Array]:
     """Return which numbers of some steps the marking asks for, by the names of those with any."""
     from attncli.checking.answers.step_names import mask_of, with_step_names
 
-    with located(trace.problem.source):
-        marking, meant = with_step_names(trace.problem.marking, trace)
+    marking, meant = with_step_names(trace)
     same, cells = equal_steps(trace), {name: np.zeros_like(has) for name, has in numbers.items()}
     for step, at in map(meant.__getitem__, marking.ask):
         if (name := same.get(step.name, step.name)) in cells:
@@ -242,51 +237,6 @@ def _named(words: Sequence[str], trace: Trace) -> dict[str, Step]:
             message = f"there is no step {visible(word)} in this calculation"
             raise fail(message, hint=did_you_mean(word, trace.steps))
     return {step.name: step for step in steps_named([*map(key_of, words)], trace)}
-
-
-def worksheet(
-    problem: Problem | Trace | Sequence[Problem],
-    format: str = "html",  # noqa: A002 - the name of the flag
-    blank: str | Sequence[str] = (),
-    give: str | Sequence[str] = (),
-    decimals: int | None = None,
-    standalone: bool = False,
-    ask: str | Sequence[str] | None = None,
-) -> str:
-    """Return the page of a problem with room in the place of numbers, or the sheet to fill in.
-
-    Args:
-        problem: one problem, or several, which are written one after the other.
-        format: "html", the practice page, which judges what is typed; "latex" or "markdown", to
-            print; "yaml" or "csv", the answer sheet for `check`; "moodle", a quiz to import.
-        blank: the name of the step that is open, or names; by default all that are worked out.
-        give: the name or names of those that are shown solved nevertheless.
-        decimals: digits after the point of the numbers that are shown.
-        standalone: whether LaTeX is a complete document.
-        ask: without `blank`, the steps or cells that have room; by default those of the problem's
-            marking, or all. The numbers of other steps are left out, unless they are in `give`.
-
-    Raises:
-        InputError: for a format or a step that is not there, or where nothing is open.
-
-    >>> import attncli
-    >>> problem = attncli.Problem(X=[[1, 0], [0, 1]], score="dot")
-    >>> print(worksheet(problem, "yaml", blank=["scores"]), end="")
-    # Write the numbers that are missing. Each ? is one.
-    student:
-    # scores = Q Kᵀ   (2, 2)
-    scores: |
-      ? ?
-      ? ?
-    """
-    several = [problem] if isinstance(problem, Problem | Trace) else [*problem]
-    traces = [one if isinstance(one, Trace) else compute(one) for one in several]
-    traces = [replace(one, problem=one.problem.marked({"ask": ask})) for one in traces]
-    write = FORMATS[format_named(format, "worksheets", binary=False)].writer("worksheets")
-    selection = WorksheetSelection(
-        decimals, full=True, standalone=standalone, blank=keys_of(blank), give=keys_of(give)
-    )
-    return b"".join(write(traces, selection)).decode()
 
 
 def answer_sheet(problem: Problem, trace: Trace, above: str) -> str:

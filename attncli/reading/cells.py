@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import accumulate, groupby
 from typing import NamedTuple
 
-from attncli.core.errors import KeyPath, Place, error_at, fail
+from attncli.core.errors import KeyPath, Place, fail
 from attncli.core.numbers.grid import GROUPED, Edges, Labels, ambiguous, edges, is_word, undecorated
 from attncli.core.records import Record
 from attncli.core.tape.cell_names import may_mean_step
@@ -112,7 +112,7 @@ class CsvText(Table):
         except csv.Error:
             message = "a quotation mark is not closed, or is inside a cell"
             hint = 'write a quotation mark inside a cell twice: "a ""b"" c"'
-            raise error_at(self.place(CellRow([], line)), message, hint) from None
+            raise self.place(CellRow([], line)).error(message, hint) from None
         if self.delimiter != ",":
             self._set_points(rows)
         return rows
@@ -125,7 +125,7 @@ class CsvText(Table):
         if commas and self.delimiter == "\t" and all(grouped):
             row, n, cell = commas[0]
             message = str(ambiguous(cell, ("decimal", "thousands")))
-            raise error_at(self.place(row, n), message)
+            raise self.place(row, n).error(message)
         for row, n, cell in commas:
             row.cells[n] = cell.replace(",", ".")
 
@@ -227,7 +227,7 @@ class NamedBlocks:
         """Refuse a known key; note the row of another, also for all that it is a part of."""
         if known:
             message = twice(row.cells[0], known.line, self._table.place(known, 0))
-            raise error_at(self._table.place(row, 0), message)
+            raise self._table.place(row, 0).error(message)
         self._rows[key] = row
         words = str(key[0]).split(".", MAX_PARTS)
         for whole in accumulate(words[:-1], "{}.{}".format):  # score.W is a part of score
@@ -318,7 +318,7 @@ class CsvBlocks(NamedBlocks):
             self._note_title(row, may_be_title=self._are_words and not is_known)
         elif self._has_headers:
             hint = "write the key of the matrix, such as X, alone on the line before"
-            raise error_at(self._table.place(row), "these numbers belong to no matrix", hint)
+            raise self._table.place(row).error("these numbers belong to no matrix", hint)
         else:
             self.add_block(NamedBlock(row._replace(cells=[""]), [row]))
 

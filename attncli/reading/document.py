@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import warnings
@@ -10,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from attncli.core.errors import InputError, KeyPath, Locate, Place, fail, located, nowhere
+from attncli.core.errors import InputError, KeyPath, Locate, Place, fail, nowhere
 from attncli.core.problem.keys import KEYS, TEXT_KEYS
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import regex, visible
@@ -271,6 +272,30 @@ class Submission(Record, eq=False):
         """True for a row of a table of many students, whose headings are names of cells."""
         return self.heading is not nowhere
 
+    @property
+    def contents(self) -> str:
+        """A key that is equal for submissions with equal answers; "" if there is none."""
+        answers = self.answers
+        try:
+            numbers = json.dumps([answers, self.labels])
+        except (TypeError, ValueError, RecursionError):  # a list that contains itself, for example
+            return ""
+        types = " ".join(number_type(raw) for raw in answers.values())
+        return numbers + types  # json writes np.float64 as it does floats
+
+    @staticmethod
+    def inside(problem: Problem) -> Submission:
+        """Return the answers that are written in a problem itself.
+
+        Raises:
+            InputError: if there are none.
+        """
+        if problem.answers is None:
+            hint = "name a file of answers, or put the matrices under the key answers"
+            raise problem.error("the problem has no answers to check", "answers", hint=hint)
+        values = {"student": problem.student, "answers": problem.answers}
+        return submission_of(values, problem.title or "answers", problem.source)
+
     def part(self, keys: Mapping[str, str]) -> Submission:
         """Return the answers of some keys; they are by the names that these have here."""
 
@@ -310,6 +335,14 @@ class Unread(Record):
     name: str
     error: InputError
     title: str = ""
+
+
+def number_type(raw: Any) -> str:
+    """Return the type of the first number of a matrix; "" for a plain number or text."""
+    while isinstance(raw, list | tuple) and raw:
+        raw = raw[0]
+    dtype = getattr(raw, "dtype", "")
+    return str(getattr(dtype, "name", dtype)).rpartition(".")[2]  # torch.float32
 
 
 def submission_of(
@@ -360,20 +393,6 @@ def submission_of(
         variant=_said(values.get("variant")),
         is_named=bool(student),
     )
-
-
-def own_submission(problem: Problem) -> Submission:
-    """Return the answers that are written in the problem itself.
-
-    Raises:
-        InputError: if there are none.
-    """
-    if problem.answers is None:
-        hint = "name a file of answers, or put the matrices under the key answers"
-        with located(problem.source):
-            raise fail("the problem has no answers to check", "answers", hint=hint)
-    values = {"student": problem.student, "answers": problem.answers}
-    return submission_of(values, problem.title or "answers", problem.source)
 
 
 def _part_and_matrices(values: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:

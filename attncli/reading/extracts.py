@@ -9,7 +9,7 @@ from functools import lru_cache
 from html import unescape
 from typing import NamedTuple
 
-from attncli.core.errors import InputError, error_at, fail
+from attncli.core.errors import InputError, fail
 from attncli.core.text.strings import regex
 from attncli.reading.chunks import Extract, Pieces
 
@@ -60,7 +60,7 @@ def _refuse_damage(extract: Extract) -> None:
         json.loads(extract.written)
     except json.JSONDecodeError as error:
         message = "the notebook is cut off or damaged here"
-        raise error_at(extract.place_at(error.pos), message, AS_CELLS) from None
+        raise extract.place_at(error.pos).error(message, AS_CELLS) from None
     except (ValueError, RecursionError):  # a number of many digits, lists inside each other
         raise fail("the notebook is damaged", hint=AS_CELLS) from None
 
@@ -224,7 +224,7 @@ class _Page:
         self.gap = False
 
     def error(self, message: str, at: int) -> InputError:
-        return error_at(self.extract.place_at(at), message, AS_TABLE)
+        return self.extract.place_at(at).error(message, AS_TABLE)
 
     def add_blank(self, blank: str, at: int) -> None:
         if self.is_as_written and not self.is_in_cell:
@@ -321,4 +321,4 @@ def _refuse_numbers(extract: Extract, heads: list[_Cell]) -> None:
     if not are_counting or len(numbers) == len(heads):
         message = "these heads may be numbers of the matrix, or count its rows or columns"
         hint = "write words in them, or copy the table into a .txt, CSV or YAML file"
-        raise error_at(extract.place_at(heads[0].at), message, hint)
+        raise extract.place_at(heads[0].at).error(message, hint)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from attncli.core.errors import Fault, InputError, KeyPath, Place, error_at
+from attncli.core.errors import Fault, InputError, KeyPath, Place
 from attncli.core.numbers.forms import TRUTH, Form
 from attncli.core.problem.key_values import hint_for, key_of
 from attncli.core.problem.keys import KEYS
@@ -76,19 +76,19 @@ def explained(error: yaml.YAMLError, chunk: Chunk) -> InputError:
         place = chunk.place_at(match.start() if match else 0)
         character = f" ({visible(match[0])})" if match else ""
         message = f"a control character{character} cannot stand in YAML"
-        return error_at(place, message, 'write it as "\\x1b" in double quotes')
+        return place.error(message, 'write it as "\\x1b" in double quotes')
     place = chunk.place(mark.line, mark.column)
     opening = getattr(error, "context_mark", None)
     start = chunk.place(opening.line, opening.column) if opening else place
     context = str(getattr(error, "context", None) or "")
     said = f"{context}: {getattr(error, 'problem', None)}"
     if "nesting depth" in said:  # libyaml's own limit, from PyYAML 6.0.4 on, may come first
-        return error_at(place, *TOO_DEEP)
+        return place.error(*TOO_DEEP)
     read = place.text[: place.column]
     if "\t" in read and not read.strip():
         said = "tab character"
     elif "flow" in context:
-        return error_at(place, *_in_brackets(place, start, context))
+        return place.error(*_in_brackets(place, start, context))
     elif "document start" in said and re.search(r"^\.\.\.", chunk.text[: mark.index], re.M):
         said = "behind the end"
     elif "block mapping" in context and read[:-1].strip():
@@ -97,7 +97,7 @@ def explained(error: yaml.YAMLError, chunk: Chunk) -> InputError:
         place = start
     message, hint = next(words for pattern, *words in SENTENCES if re.search(pattern, said))
     sign = place.text[place.column - 1 : place.column]
-    return error_at(place, message.format(sign=visible(sign)), hint)
+    return place.error(message.format(sign=visible(sign)), hint)
 
 
 def _in_brackets(place: Place, opening: Place, context: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
-from attncli.core.errors import InputError, Place, error_at
+from attncli.core.errors import InputError, Place
 from attncli.reading.file_forms import BY_SUFFIX, PAGE_SUFFIXES
 from attncli.reading.files import entries_in, is_file, is_hidden, open_file
 from attncli.reading.read import MARKS, WORKSHEET_SUFFIXES
@@ -87,9 +87,9 @@ def problem_files(folder: str, allow_outside: bool = False) -> dict[str, tuple[s
     }
     if not folders:
         hint = f"name a file, or put problems into it as {', '.join(PROBLEM_SUFFIXES)}"
-        raise error_at(Place(folder), "there are no problems in this folder", hint)
+        raise Place(folder).error("there are no problems in this folder", hint)
     for path in folders:
         if not is_file(path, within="" if allow_outside else folder):
             message = "this leads outside the folder by a link, or is no regular file"
-            raise error_at(Place(path), message, "name the file itself, or put a copy there")
+            raise Place(path).error(message, "name the file itself, or put a copy there")
     return folders

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from attncli.core import errors
-from attncli.core.errors import Fault, InputError, Place, below, error_at, fail, located, refuse
+from attncli.core.errors import Fault, InputError, Place, below, fail, located, refuse
 from attncli.core.numbers.forms import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
 from attncli.core.numbers.matrices import as_block, grid_in
 from attncli.core.problem.key_values import key_of, with_keys
@@ -189,7 +189,7 @@ class ProblemSource:
             hint = "write such as X: [1, 2], and a line of --- between problems"
             if len(bare) == 1 and as_block(bare):
                 hint = "write X: [1, 0] for a row, with a comma between its numbers"
-            raise error_at(self.document.locate(()), message, hint)
+            raise self.document.locate(()).error(message, hint)
         if self.values.pop("steps", None) is not None:
             self._take_results()
         self._take_vectors()
@@ -218,7 +218,7 @@ class ProblemSource:
                 self.places[word] = below(self.document.locate, "X", row)
                 if word in self.values:
                     message = f"{word} is written twice"
-                    raise error_at(self.locate((word,)), message, "keep one of them")
+                    raise self.locate((word,)).error(message, "keep one of them")
                 self.values[word] = vector
 
     def layers(self) -> list[dict[str, Raw]]:
@@ -246,7 +246,7 @@ class ProblemSource:
         if values.keys().isdisjoint(OF_TOKENS):
             message = "this holds results, but not the problem that they came from"
             hint = "write it without --only, or give the problem file itself"
-            raise error_at(self.document.locate(("steps",)), message, hint)
+            raise self.document.locate(("steps",)).error(message, hint)
 
     def _take_labels(self, key: str, labels: Labels) -> None:
         with located(self.locate):

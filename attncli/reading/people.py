@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
-from attncli.core.errors import Place, error_at
+from attncli.core.errors import Place
 from attncli.core.records import Record, replace
 from attncli.core.text.strings import lines_of, regex, visible
 from attncli.reading.cells import CsvText, Table
@@ -47,7 +47,7 @@ def read_people(source: FileName, stdin: BinaryIO | None = None) -> tuple[list[P
         heads = table.rows[0].cells
         people = list(_told_apart(list(_people(table, name))))
     if not people:
-        raise error_at(Place(name), "the roster has no names", ROSTER_HINT)
+        raise Place(name).error("the roster has no names", ROSTER_HINT)
     return people, heads
 
 
@@ -66,7 +66,7 @@ def _people(table: Table, name: str) -> Iterator[Person]:
     if not columns:
         heads = ", ".join(map(visible, header.cells))
         message = f"no column of the roster is that of the names: {heads}"
-        raise error_at(Place(name, header.line), message, ROSTER_HINT)
+        raise Place(name, header.line).error(message, ROSTER_HINT)
     identifying = [index for index, word in enumerate(words) if IDENTIFIER.fullmatch(word)]
     for row in rows:
         cells = [*row.cells, *[""] * (len(words) - len(row.cells))]

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
-from attncli.core.errors import KeyPath, Place, error_at, fail, located
+from attncli.core.errors import KeyPath, Place, fail, located
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import regex
 from attncli.reading import file_forms, yaml_documents
@@ -112,7 +112,7 @@ def matrix_file(path: Path, name: str, as_arrays: bool = False) -> Document:
     if first.error:
         raise first.error
     if others or len(first.values) != 1:
-        raise error_at(Place(name), "the file holds more than one matrix")
+        raise Place(name).error("the file holds more than one matrix")
     (key,) = first.values
     return first.renamed(key, "X")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import groupby, product
 from operator import itemgetter
 
-from attncli.core.errors import error_at, fail
+from attncli.core.errors import fail
 from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.grid import edges, is_word, undecorated
 from attncli.core.problem.key_values import key_of
@@ -295,7 +295,7 @@ def _document(
         if not one.name and len(matrices) > 1:
             if not (of_class and is_named):
                 hint = "write the name of the matrix, such as X or weights, above its first number"
-                raise error_at(table.place(header), "these numbers belong to no matrix", hint)
+                raise table.place(header).error("these numbers belong to no matrix", hint)
             header = header._replace(cells=[f"cell {cell_name(header.line, header.column)}"])
         named.add_block(NamedBlock(header, trimmed(one.rows)))
     named.fill()

@@ -12,7 +12,7 @@ from itertools import chain, combinations
 from pathlib import Path
 from typing import BinaryIO
 
-from attncli.core.errors import InputError, error_at, fail, located, refuse
+from attncli.core.errors import InputError, fail, located, refuse
 from attncli.core.problem.keys import KEYS, REPLACES
 from attncli.core.tape.cell_names import may_mean_step
 from attncli.core.text.strings import visible
@@ -162,7 +162,7 @@ def _pairs_in(name: str) -> Sequence[tuple[str, str]]:
         for row in table.rows:
             if len(row.cells) != 2:
                 message = "a line of a map has two cells: the heading and what it means"
-                raise error_at(table.place(row), message, 'quote a comma: "weights[1,1]"')
+                raise table.place(row).error(message, 'quote a comma: "weights[1,1]"')
         return [(row.cells[0], row.cells[1]) for row in table.rows]
     pairs: list[tuple[str, str]] = []
     for document in read(name):
@@ -171,6 +171,6 @@ def _pairs_in(name: str) -> Sequence[tuple[str, str]]:
         for heading, cell in document.values.items():
             if not isinstance(cell, str) or not cell:
                 message = f"{visible(heading)} must mean a cell"
-                raise error_at(document.locate((heading,)), message, MAP_HINT)
+                raise document.locate((heading,)).error(message, MAP_HINT)
             pairs.append((heading, cell))
     return pairs

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from os.path import commonprefix
 
-from attncli.core.errors import InputError, KeyPath, Place, error_at
+from attncli.core.errors import InputError, KeyPath, Place
 from attncli.core.numbers.matrices import to_array
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.pasted import grid_of
@@ -190,7 +190,7 @@ class TextDocument:
         if value[:1] == "|" and len(heads) > 1:
             message = f"the columns {' and '.join(heads)} are matrices of their own"
             hint = "write each under its name"
-            raise error_at(self.chunk.place_at(table.start), message, hint)
+            raise self.chunk.place_at(table.start).error(message, hint)
         name = name if self.known(name) else self._other_name(name, block)
         if not name:
             return
@@ -205,7 +205,7 @@ class TextDocument:
         before = self.values.setdefault(name, value)
         if before != value and not _hold_same_numbers(before, value):
             first = self.chunk.place_at(self.offsets[name][0]).line
-            raise error_at(self.chunk.place_at(offsets[0]), twice(name, first), "keep one of them")
+            raise self.chunk.place_at(offsets[0]).error(twice(name, first), "keep one of them")
         self.offsets.setdefault(name, offsets)
 
     def _take_rows(self, value: str, start: int) -> bool:
@@ -227,7 +227,7 @@ class TextDocument:
             end = self.read[-1][1] if self.read else 0  # of the matrix before
             if end and not name and not self.text[end : block.table.start].strip():
                 hint = "write the name of the step, such as weights, before them"
-                raise error_at(at, "these numbers belong to no step", hint)
+                raise at.error("these numbers belong to no step", hint)
             return name if name and "[" not in name else f"line {at.line}, column {at.column}"
         if len(self.blocks) == 1 and not name:
             return "X"
@@ -235,7 +235,7 @@ class TextDocument:
             return ""
         if not re.search(r"=[^\n=]*\Z|<-", self.text[block.at : block.table.start]):
             hint = "write the key of the matrix, such as X, before them"
-            raise error_at(at, "these numbers belong to no matrix", hint)
+            raise at.error("these numbers belong to no matrix", hint)
         return name
 
     def _error(self, name: str, table: Table) -> InputError:
@@ -244,11 +244,11 @@ class TextDocument:
             grid_of(self.text[table.start : table.end] + line_at(self.text, table.end))
         except NumberError as error:
             if error.at is not None:
-                return error_at(self.chunk.place_at(table.start + error.at), f"{name}: {error}")
+                return self.chunk.place_at(table.start + error.at).error(f"{name}: {error}")
         if table.fault_at is None:
-            return error_at(self.chunk.place_at(table.start), table.fault)
+            return self.chunk.place_at(table.start).error(table.fault)
         hint = "write it like the rows beside it, or leave an empty line between"
-        return error_at(self.chunk.place_at(table.fault_at), table.fault, hint)
+        return self.chunk.place_at(table.fault_at).error(table.fault, hint)
 
     def _take_setting(self, line: re.Match[str], at: int = 0) -> None:
         """Take what sets a key without a matrix: an option, a file, or an error."""

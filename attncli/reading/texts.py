@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 
-from attncli.core.errors import InputError, error_at
+from attncli.core.errors import InputError
 from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.notations import MAKER
 from attncli.core.numbers.parser import NumberError
@@ -284,7 +284,7 @@ def unwrapped(chunk: Chunk) -> Chunk | None:
         )
         if not start < line.start() < end and is_known:
             message = f"{line['key']} is written outside of the ``` marks"
-            raise error_at(chunk.place_at(line.start()), message, "write it between them")
+            raise chunk.place_at(line.start()).error(message, "write it between them")
     return replace(chunk, text=blanked(text[:end], [(0, fences[0].end())]))
 
 

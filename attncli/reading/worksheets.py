@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from html import unescape
 
-from attncli.core.errors import InputError, KeyPath, Place, error_at
+from attncli.core.errors import InputError, KeyPath, Place
 from attncli.core.numbers.grid import Words, pieces_of, undecorated
 from attncli.core.numbers.notations import cells_of, without_tex
 from attncli.core.numbers.parser import NumberError
@@ -103,7 +103,7 @@ def submissions_in(text: str, name: str, suffix: str) -> Iterator[Document]:
         return
     message = "this is not a worksheet: no answers are marked in it"
     hint = "attn worksheet writes one; or write each matrix under its step's name"
-    yield unread(error_at(Place(name), message, f"{hint}, such as ## weights"), name)
+    yield unread(Place(name).error(message, f"{hint}, such as ## weights"), name)
 
 
 def _submission(
@@ -118,13 +118,13 @@ def _submission(
         try:
             rows = rows_after(page.text, mark.end())
         except NumberError as fault:
-            errors.append(error_at(place, str(fault)))
+            errors.append(place.error(str(fault)))
             continue
         if key in grids:
-            errors.append(error_at(place, f"{visible(key)} is there twice", "leave one out"))
+            errors.append(place.error(f"{visible(key)} is there twice", "leave one out"))
         elif rows is None:
             message = f"there is no matrix below the mark of {visible(key)}"
-            errors.append(error_at(place, message, KEEP_FORM))
+            errors.append(place.error(message, KEEP_FORM))
         else:
             grids[key], places[key] = rows, place
 

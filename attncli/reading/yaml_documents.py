@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from attncli.core.errors import KeyPath, Locate, Place, below, error_at, fail
+from attncli.core.errors import KeyPath, Locate, Place, below, fail
 from attncli.core.records import replace
 from attncli.core.text.strings import lines_of, regex, visible
 from attncli.reading import document
@@ -292,7 +292,7 @@ def _of_text(text: TextDocument) -> Iterator[Document]:
         error = one.error
         for key in one.values.keys() & text.values.keys():
             said = document.twice(key, by_text.locate((key,)).line)
-            error = error_at(one.locate((key,)), said, "keep one of them")
+            error = one.locate((key,)).error(said, "keep one of them")
         values = {**one.values, **text.values}
         in_order = sorted(values, key=lambda key: locate((key,)).line)
         values = {key: values[key] for key in in_order}
@@ -335,7 +335,7 @@ def _of_value(raw: Raw, name: str, locate: Locate, are_answers: bool = False) ->
         else:
             said = [f"item {number + 1} of the list must be a mapping of keys to values"]
             said = said if are_several else _no_mapping(str(item), are_answers)
-            yield unread(error_at(in_item(()), *said), name)
+            yield unread(in_item(()).error(*said), name)
 
 
 def _no_mapping(text: str, are_answers: bool) -> list[str]:

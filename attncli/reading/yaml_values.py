@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import yaml
 
-from attncli.core.errors import InputError, KeyPath, Locate, Place, error_at
+from attncli.core.errors import InputError, KeyPath, Locate, Place
 from attncli.core.numbers.parser import NumberError
 from attncli.core.records import replace
 from attncli.core.text.strings import regex, visible
@@ -188,7 +188,7 @@ class _Builder:
             at = start.start_mark.index
             if pair := decimal_comma(self.chunk.text[at : event.end_mark.index]):
                 message = str(ambiguous(pair[1], ("decimal", "separated")))
-                raise error_at(self.chunk.place_at(at + pair[0]), message)
+                raise self.chunk.place_at(at + pair[0]).error(message)
         return items
 
     def _mapping(self, depth: int) -> dict[str, Raw]:
@@ -257,7 +257,7 @@ class _Builder:
         return self._error(event, f"*{name} refers to nothing before it", hint)
 
     def _error(self, event: Any, message: str, hint: str) -> InputError:
-        return error_at(self.chunk.place_at(event.start_mark.index), message, hint)
+        return self.chunk.place_at(event.start_mark.index).error(message, hint)
 
 
 def places_in(chunk: Chunk, number: int) -> Locate:

@@ -17,7 +17,7 @@ import pytest
 import attncli
 from attncli.core.arithmetic import machine
 from attncli.core.calculation import compute as computing
-from attncli.printing.formats import steps_named
+from attncli.printing.selection import steps_named
 from attncli.reading.load import load_each
 from tests.conftest import Attn, cases, run_command, table
 

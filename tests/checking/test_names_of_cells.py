@@ -18,8 +18,8 @@ from attncli.core.formulas.text import text
 from attncli.core.tape.cell_names import at_of, cell_name, row
 from attncli.core.tape.find_cells import find_cells
 from attncli.printing.blocks import subscripted
-from attncli.printing.formats import Selection
 from attncli.printing.page import page_of
+from attncli.printing.selection import Selection
 from tests.checking.judged_cases import problem_of
 from tests.conftest import TYPICAL_SAMPLES, Attn
 from tests.oracles.hostile import HOSTILE

@@ -20,8 +20,8 @@ import attncli
 from attncli.core.calculation.trace import Trace, find, with_meant_steps, with_named_steps
 from attncli.core.explaining.explain import explain_all
 from attncli.core.formulas.text import text
-from attncli.printing.formats import Selection
 from attncli.printing.page import page_of
+from attncli.printing.selection import Selection
 from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn
 from tests.support.told_in_pages import told_in
 

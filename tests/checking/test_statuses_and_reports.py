@@ -20,8 +20,9 @@ from attncli.checking.judging.judged_steps import NotGiven
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.mistakes.conventions import CONVENTIONS
 from attncli.core.calculation.mutations import MUTATIONS
-from attncli.printing.formats import FORMATS, ReportSelection, Selection
-from attncli.printing.grades import report_record
+from attncli.formats import FORMATS, formats_of
+from attncli.printing.report import report_record
+from attncli.printing.selection import Selection
 from tests.checking.judged_cases import MARKS, marks, problem_of
 from tests.conftest import ROOT, TYPICAL_SAMPLES, Attn, cases
 from tests.support.snapshots import assert_same
@@ -97,9 +98,7 @@ def test_numbers_at_the_ends_of_what_floats_hold(step: str, number: str) -> None
         assert report.findings[step].id not in ("decimal_point_slip", "digits_swapped")
     elif step != "weights":  # 0.0066 is 0.00
         assert report.first_wrong_step == step
-    for row in FORMATS.values():
-        if row.reports:
-            assert b"".join(row.reports([report], ReportSelection()))
+    assert all(attncli.render(report, form) for form in formats_of("reports"))
 
 
 # ---- reports as pages and files

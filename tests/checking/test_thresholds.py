@@ -13,9 +13,8 @@ from attncli.checking.judging.agreement import RoundingRule, roundings_of
 from attncli.checking.judging.trial import Trial
 from tests.checking.judged_cases import judged_cases
 from tests.conftest import tables
-from tests.support.practice_page import Page, page_script
 
-HERE = {"MAX_TRIED_NUMBERS", "MAX_OTHERWISE"}
+HERE = {"MAX_TRIED_NUMBERS"}
 """Thresholds of which the tests below have the cases."""
 
 NO_THRESHOLDS = {"TEN", "UP", "EVEN", "CUT"}
@@ -66,14 +65,3 @@ def test_so_many_numbers_are_tried_at_once(
     monkeypatch.setattr(agreement, "MAX_TRIED_NUMBERS", most * size + spare)
     assert statuses() == ["rounded_early", "wrong"]
     assert (max(counts) < most, len(counts) > at_once) == (is_split, is_split)
-
-
-@pytest.mark.parametrize(
-    ("text", "status"), [("52.5000", "unsure"), ("47.5000", "unsure"), ("53.0000", "wrong")]
-)
-def test_the_practice_page_leaves_what_is_near_another_right_number(text: str, status: str) -> None:
-    """The scores are 100 and 60, and half as much if they are the scaled ones."""
-    problem = attncli.Problem(Q=[[20, 0, 0, 0]], K=[[5, 0, 0, 0], [3, 0, 0, 0]], V=[[1], [2]])
-    page = Page(page_script(), attncli.compute(problem))
-    assert page.says("scores", ["50", "30"])[0] == ["correct", "correct"]
-    assert page.says("scores", [text, "30"])[0][0] == status

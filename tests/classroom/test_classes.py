@@ -16,8 +16,8 @@ from xml.etree import ElementTree
 import pytest
 
 import attncli
-from attncli.printing.formats import ReportSelection
 from attncli.printing.report import report_page
+from attncli.printing.selection import ReportSelection
 from attncli.printing.verdicts import verdict
 from attncli.reading import read as reading
 from attncli.reading import submissions

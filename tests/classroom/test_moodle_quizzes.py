@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import attncli
 from attncli.checking.judging.agreement import RoundingRule
-from attncli.classroom import answer_table
-from attncli.classroom.answer_table import WrongNumbers, wrong_numbers
 from attncli.core.records import replace
-from attncli.printing.formats import WorksheetSelection
+from attncli.pages import moodle
+from attncli.pages.answer_table import WrongNumbers, wrong_numbers
+from attncli.printing.selection import WorksheetSelection
 from attncli.printing.worksheet import room_of
 from tests.conftest import SAMPLES, Attn
 from tests.support.moodle_quiz import PROBLEMS, Cell, Judges, cells_of, judges_of, quiz_of
@@ -254,7 +254,7 @@ def test_feedback_with_the_signs_of_answers(monkeypatch: pytest.MonkeyPatch) -> 
     def hostile(*arguments: Any) -> list[WrongNumbers]:
         return [replace(one, sentence=said, advice="\\") for one in made(*arguments)]
 
-    monkeypatch.setattr(answer_table, "wrong_numbers", hostile)
+    monkeypatch.setattr(moodle, "wrong_numbers", hostile)
     fields = quiz(problem_of()).fields
     assert len(fields) == 39
     feedback = [one.feedback for field in fields for one in field.answers if "50%" in one.feedback]

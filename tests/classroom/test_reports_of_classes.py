@@ -24,9 +24,8 @@ from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judging.judged_steps import LAST_DIGIT, Compared
 from attncli.core.records import replace
 from attncli.core.text.strings import visible
-from attncli.printing.formats import ReportSelection, render
-from attncli.printing.grades import as_csv
 from attncli.printing.layout import plain_text
+from attncli.printing.selection import ReportSelection
 from attncli.printing.table import report_lines
 from attncli.printing.verdicts import last_digits, verdict
 from attncli.reading.document import Unread, submission_of
@@ -69,8 +68,8 @@ def test_last_digits_are_not_told_beside_what_went_wrong() -> None:
     codes[..., 2, 2] = LAST_DIGIT
     near = replace(report, steps={**report.steps, "scores": replace(judged, codes=codes)})
     assert "scores" in near.findings
-    assert "last digit" not in render(near)
-    assert "last digit" in render(replace(near, findings={}))
+    assert "last digit" not in attncli.render(near)
+    assert "last digit" in attncli.render(replace(near, findings={}))
 
 
 # Words of students
@@ -132,7 +131,7 @@ def graded(name: str, comment: str = "") -> Report:
 def test_words_of_students_break_no_table_of_a_class(names: list[str], comment: str) -> None:
     reports: list[Any] = [graded(name, comment) for name in names]
     reports.append(Unread(names[0], attncli.InputError(attncli.Fault(comment))))
-    text = render(reports, "markdown")
+    text = attncli.render(reports, "markdown")
     (rows,) = tables_of(text)
     assert {len(row) for row in rows} == {5}  # one of them has no title
     assert len(rows) == len(reports) + 2
@@ -150,17 +149,17 @@ def test_words_of_students_are_shown_as_they_are_in_a_report_and_are_no_formulas
     name: str, comment: str
 ) -> None:
     report = graded(name, comment)
-    text = render(report, "markdown")
+    text = attncli.render(report, "markdown")
     page = page_of(text)
     (heading,) = re.findall("<h1>(.*?)</h1>", page, re.DOTALL)
     assert words_of(heading) == plain(report.name)
     assert not re.search("<(script|a|em|h3|img|ol|hr|code><)[ >]", page)
     (table,) = tables_of(text)
     assert {len(row) for row in table} == {3}
-    root = ElementTree.fromstring(render(report, "html").partition("\n")[2])
+    root = ElementTree.fromstring(attncli.render(report, "html").partition("\n")[2])
     (shown,) = root.iterfind(".//p[@class='verdict']")
     assert "".join(shown.itertext()).startswith(f"✗ {visible(report.name)}: ")
-    (row,) = csv.DictReader(io.StringIO(b"".join(as_csv([report], ReportSelection())).decode()))
+    (row,) = csv.DictReader(io.StringIO(attncli.render(report, "csv")))
     assert len(row) == 14
     for cell in row.values():
         assert not cell.lstrip().startswith(tuple("=+-@＝＋－＠")), cell
@@ -170,7 +169,7 @@ def test_words_of_students_are_shown_as_they_are_in_a_report_and_are_no_formulas
 def test_cells_and_labels_with_marks_are_shown_as_they_are() -> None:
     labelled = problem(tokens=["a|b", "*c* `d`", "<i>$x$</i>"])
     texts = [["1/3", "10", "9"], ["10", "sqrt(4)*3", "6"], ["9", "6", "2*3*5"]]
-    text = render(attncli.check(labelled, {"scores": texts}), "markdown")
+    text = attncli.render(attncli.check(labelled, {"scores": texts}), "markdown")
     (table,) = tables_of(text)
     assert {len(row) for row in table} == {3}
     found = [words_of(page_of(row[1])) for row in table[2:]]
@@ -185,10 +184,10 @@ def test_a_long_name_widens_no_table() -> None:
     report = attncli.check(problem(), {"scores": SCORES})
     reports = [replace(report, name=name) for name in ("Ada", "b" * 100_000)]
     for form in ("table", "markdown"):
-        page = render(reports, form)
+        page = attncli.render(reports, form)
         assert len(page) < 2000
         assert f"{'b' * 19}…{'b' * 20} " in page
-    assert "b" * 100_000 in render(reports, "csv")
+    assert "b" * 100_000 in attncli.render(reports, "csv")
 
 
 def test_sentences_are_as_wide_as_the_terminal_and_tables_as_they_were() -> None:

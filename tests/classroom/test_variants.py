@@ -17,7 +17,7 @@ import attncli
 from attncli.checking.distractors import ENOUGH_WRONG, Batch, Distractors, Question, alike_pairs
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.classroom.variants import VariantForm
-from attncli.core.drawing.hand_work import work_of
+from attncli.core.drawing.hand_work import Work
 from attncli.core.drawing.numbers import Flaws
 from attncli.core.drawing.numbers_like import Drawing, calculated, usual_values
 from tests.conftest import SAMPLE_FILES, SAMPLES, Attn, cases, table
@@ -342,7 +342,7 @@ def test_a_search_calculates_the_problem_that_is_written(path: Path) -> None:
 
 def test_work_is_counted_as_a_hand_does() -> None:
     trace = attncli.compute(attncli.Problem(X=[[1, 2], [3, 0]], score="dot"))
-    work = work_of(trace, 2)
+    work = Work.of(trace, 2)
     # 2·2 and 3·3 in the scores, four quotients, and 0.12·3, 0.88·2, 0.12… in the output.
     assert (work.products, work.exponentials) == (2 + 4 + 4, 4)
     numbers = ["1", "2", "3", "0"] * 3 + ["5", "3", "3", "9"]
@@ -350,7 +350,7 @@ def test_work_is_counted_as_a_hand_does() -> None:
     numbers += ["088", "012", "000", "100", "124", "176", "300", "000"]
     assert work.digits == sum(map(len, numbers))
     blocked = attncli.compute(attncli.Problem(X=[[1, 2], [3, 1]], score="dot", mask="causal"))
-    assert work_of(blocked, 2).exponentials == 3
+    assert Work.of(blocked, 2).exponentials == 3
 
 
 def test_flaws_are_found() -> None:

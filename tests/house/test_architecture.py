@@ -27,8 +27,8 @@ def test_every_room_has_a_row_and_every_row_a_room() -> None:
 
 
 def test_rooms_stand_in_the_order_of_the_wings() -> None:
-    wings = ["cli", "pages", "printing", "classroom", "checking", "reading", "mechanisms", "core"]
-    assert list(dict.fromkeys(room.split("/")[0] for room in ROOMS)) == wings
+    wings = "cli formats classroom pages printing checking reading mechanisms core"
+    assert " ".join(dict.fromkeys(room.split("/")[0] for room in ROOMS)) == wings
 
 
 def room_of(module: str) -> str:
@@ -48,12 +48,17 @@ def module_of(path: Path) -> str:
 @pytest.fixture(scope="module")
 def imports() -> dict[str, set[str]]:
     """Return the modules of the package that each of them imports, wherever in it."""
-    return {module_of(path): set(imported(path)) for path in MODULES}
+    return {module_of(path): imported(path) for path in MODULES}
 
 
-def imported(path: Path) -> Iterator[str]:
-    """Yield the modules of the package that a file imports, in whichever form."""
+def imported(path: Path) -> set[str]:
     modules = set(map(module_of, MODULES))
+    homes = {name if name in modules else name.rpartition(".")[0] for name in names_taken(path)}
+    return homes - {"attncli"}
+
+
+def names_taken(path: Path) -> Iterator[str]:
+    """Yield the names of the package that a file imports, in whichever form."""
     for node in ast.walk(ast.parse(path.read_text())):
         match node:
             case ast.Import():
@@ -64,10 +69,7 @@ def imported(path: Path) -> Iterator[str]:
                 names = [f"{home}.{alias.name}" for alias in node.names]
             case _:
                 continue
-        inside = [name for name in names if name.startswith("attncli.")]
-        yield from {name if name in modules else name.rpartition(".")[0] for name in inside} - {
-            "attncli"
-        }
+        yield from (name for name in names if name.startswith("attncli."))
 
 
 @pytest.mark.parametrize(
@@ -92,6 +94,13 @@ def test_imports_go_downwards(imports: dict[str, set[str]]) -> None:
         if (room := room_of(module)) in ROOMS and module.count(".") > 1:
             below = ROOMS[ROOMS.index(room) :]
             assert [name for name in names if room_of(name) not in below] == [], module
+
+
+def test_the_classroom_is_a_client() -> None:
+    """Only wings above it import it, as its place among them says; it takes few names of others."""
+    files = (p for p in MODULES if p.parent.name == "classroom")
+    names = {name for path in files for name in names_taken(path)}
+    assert sum(".classroom." not in name for name in names) <= 60
 
 
 def test_the_tiles_have_one_door(imports: dict[str, set[str]]) -> None:
@@ -119,8 +128,7 @@ def test_no_circle_within_a_room(imports: dict[str, set[str]]) -> None:
 
 def test_tests_import_no_benchmark_but_the_surveys_of_fairness() -> None:
     imports_it = re.compile(r"^\s*(?:from|import) benchmarks\b", re.MULTILINE)
-    tests = (ROOT / "tests").rglob("*.py")
-    users = {path.name for path in tests if imports_it.search(path.read_text())}
+    users = {p.name for p in (ROOT / "tests").rglob("*.py") if imports_it.search(p.read_text())}
     assert users == {"test_fairness.py"}
 
 

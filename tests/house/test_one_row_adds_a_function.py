@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli import formats
 from attncli.checking.mistakes import of_weights
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.core.attention import masks, normalizers, scores
@@ -29,9 +30,7 @@ from attncli.core.tape import operations
 from attncli.core.tape.operations import MatMul, Scale, dot
 from attncli.core.tape.step import Expression, Operation
 from attncli.core.tape.tape import Tape
-from attncli.printing import formats
 from attncli.printing import table as table_format
-from attncli.printing.formats import FORMATS
 from attncli.reading.load import Overrides, load_all
 from tests.conftest import ROOT, Attn, run_command
 
@@ -49,7 +48,7 @@ RECIPES = re.findall(
 def _tables_stay_as_they_were() -> Iterator[None]:
     """Take out of the tables what a test adds to them."""
     with ExitStack() as stack:
-        for table in (SCORES, MASKS, NORMALIZERS, MISTAKES, FORMATS):
+        for table in (SCORES, MASKS, NORMALIZERS, MISTAKES, formats.FORMATS):
             stack.enter_context(mock.patch.dict(table))
         yield
 
@@ -203,7 +202,7 @@ def test_recipe_for_a_mistake() -> None:
 def test_recipe_for_a_format(monkeypatch: pytest.MonkeyPatch) -> None:
     names, (row,) = recipe("format", table_format, formats)
     import_as("attncli.printing.sizes", names["traces"], monkeypatch)
-    FORMATS.update(row)
+    formats.FORMATS.update(row)
     trace = attncli.compute(attncli.Problem(X=[[1, 0], [0, 1]], score="dot"))
     assert attncli.render(trace, "sizes", only=("Q", "sum")) == "Q 4\nsum 2\n"
 

@@ -61,20 +61,15 @@ def instances() -> dict[type[Operation], dict[Any, tuple[Operation, attncli.Trac
     for trace in traces():
         for step in trace:
             nodes = walk(step.operation) if isinstance(step.operation, Operation) else ()
-            for node in [
-                n for one in nodes if isinstance(one, Operation) for n in with_layout(one)
-            ]:
+            operations = (one for one in nodes if isinstance(one, Operation))
+            parts = (part for one in operations for part in (one, *one.layout(False)))
+            for node in (part for part in parts if isinstance(part, Operation)):
                 shapes = [array_of(operand).shape for operand in node.operands]
                 own = [getattr(node, name) for name in node.float_fields]
                 alike = found.setdefault(type(node), {})
                 if len(alike) < MOST:
                     alike.setdefault(str((shapes, own)), (node, trace))
     return found
-
-
-def with_layout(node: Operation) -> Iterator[Operation]:
-    yield node
-    yield from (part for part in node.layout(False) if isinstance(part, Operation))
 
 
 def drawn(node: Operation, draw: Callable[[Step], Any]) -> dict[Step, Any]:

@@ -89,11 +89,6 @@ def nearly_tied(random: np.random.Generator, n: int, m: int) -> Numbers:
     return random.uniform(-1000, 1000, (n, 1)) * (1 + near)
 
 
-def enormous_and_common(random: np.random.Generator, n: int, m: int) -> Numbers:
-    """Some ±1e308 among common ones; some rows without."""
-    return np.where(random.random((n, m)) < 0.1, -1e308, common(random, n, m))
-
-
 FAMILIES: dict[str, Family] = {
     "far apart": lambda random, n, m: random.uniform(-1000, 1000, (n, m)),
     "common": common,
@@ -106,7 +101,9 @@ FAMILIES: dict[str, Family] = {
     "enormous, with ties": lambda random, n, m: random.choice(
         [-1e308, 1e308, LARGEST, -LARGEST, 1e307, 0], size=(n, m)
     ),
-    "enormous and common": enormous_and_common,
+    "enormous and common": lambda random, n, m: np.where(  # in some rows only common ones
+        random.random((n, m)) < 0.1, -1e308, common(random, n, m)
+    ),
 }
 """Each makes scores of some rows and keys."""
 

@@ -11,8 +11,8 @@ import pytest
 import attncli
 from attncli.core.calculation.counts import COUNTED, CountedArray, count
 from attncli.printing.counts import lines
-from attncli.printing.formats import Selection
 from attncli.printing.layout import plain_text
+from attncli.printing.selection import Selection
 from tests.conftest import SAMPLE_FILES, SAMPLES
 from tests.mechanisms.table import Keys, as_lists, problem_of, recorded, rows
 from tests.oracles.counted import worked

@@ -30,8 +30,8 @@ from attncli.core.formulas.printers import mathml, tex
 from attncli.core.formulas.text import text
 from attncli.core.tape.evaluation import array_of, cut, walk
 from attncli.core.tape.step import Operation
-from attncli.printing.formats import Selection
 from attncli.printing.page import page_of
+from attncli.printing.selection import Selection
 from tests.conftest import SAMPLE_FILES, TYPICAL_SAMPLES, Attn, table
 from tests.oracles.worked import value_of
 from tests.printing.test_formulas import assert_braces_are_closed

@@ -27,9 +27,10 @@ from attncli.core.attention import weights
 from attncli.core.calculation.compute import compute, numbers_of_steps
 from attncli.core.text.numbers import every_digit, floats, number_text, rounded, style_of, texts
 from attncli.core.text.strings import alike, safe
+from attncli.formats import FORMATS, FormatKind, format_named, formats_of
 from attncli.printing import csv as csv_format
-from attncli.printing import formats, record
-from attncli.printing.formats import FORMATS, FormatKind, Selection, format_named, formats_of
+from attncli.printing import record, selection
+from attncli.printing.selection import Selection
 from tests.conftest import SAMPLES, Attn, cases
 
 GOOD = SAMPLES / "i_am_good.yaml"
@@ -224,7 +225,7 @@ def test_pieces_of_a_file_are_the_whole(name: str, monkeypatch: pytest.MonkeyPat
         ]
 
     whole = written()
-    monkeypatch.setattr(formats, "WRITE_SIZE", 4)
+    monkeypatch.setattr(selection, "WRITE_SIZE", 4)
     assert written() == whole
 
 
@@ -247,7 +248,7 @@ def test_rows_of_yaml_are_those_of_its_own_writer(
     for decimals in (None, 3):
         whole = attncli.render(trace, "yaml", decimals=decimals)
         with monkeypatch.context() as patch:
-            patch.setattr(formats, "WRITE_SIZE", 4)
+            patch.setattr(selection, "WRITE_SIZE", 4)
             assert attncli.render(trace, "yaml", decimals=decimals) == whole
         assert yaml.safe_load(whole)["inputs"]["V"][1][2] == record.numbers(rows, None)
 
@@ -311,7 +312,7 @@ def test_long_rows_of_weights_come_in_parts(monkeypatch: pytest.MonkeyPatch) -> 
     whole: list[bytes] = []
     csv_format.row_writer(whole.append, only, ",")(0, 1, slice(0, 3), numbers)
     monkeypatch.setattr(csv_format, "WRITE_SIZE", 3)
-    monkeypatch.setattr(formats, "WRITE_SIZE", 3)
+    monkeypatch.setattr(selection, "WRITE_SIZE", 3)
     parts: list[bytes] = []
     csv_format.row_writer(parts.append, only, ",")(0, 1, slice(0, 3), numbers)
     assert (len(whole), len(parts)) == (1, 9)

@@ -13,11 +13,12 @@ import pytest
 import attncli
 from attncli.core.formulas.text import text
 from attncli.core.tape.step import Operation
+from attncli.formats import FORMATS
 from attncli.printing.blocks import Matrix
-from attncli.printing.formats import FORMATS, ReportSelection, Selection, WorksheetSelection
 from attncli.printing.layout import plain_text
 from attncli.printing.page import page_of
 from attncli.printing.report import report_page
+from attncli.printing.selection import ReportSelection, Selection, WorksheetSelection
 from attncli.printing.table import lines
 from tests.conftest import ROOT, SAMPLES, environment
 from tests.support.rows_of_pages import READERS, Row, in_table, known_rows, row_of

@@ -9,8 +9,8 @@ import pytest
 
 import attncli
 from attncli.core.text.strings import cell_width
-from attncli.printing.formats import Selection
 from attncli.printing.layout import plain_text
+from attncli.printing.selection import Selection
 from attncli.printing.table import lines
 from tests.conftest import SAMPLES
 

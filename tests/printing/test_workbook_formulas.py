@@ -11,7 +11,7 @@ import openpyxl
 import pytest
 
 import attncli
-from attncli.printing.formats import Selection, WorksheetSelection
+from attncli.printing.selection import Selection, WorksheetSelection
 from tests.conftest import SAMPLES, Attn
 from tests.oracles.hostile import HOSTILE
 from tests.support.workbooks import formulas, opened, workbook

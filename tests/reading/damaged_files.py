@@ -24,7 +24,8 @@ import yaml
 
 import attncli
 from attncli.core.problem.keys import KEYS as KEYS_OF_PROBLEMS
-from attncli.printing.formats import FORMATS, Selection
+from attncli.formats import FORMATS
+from attncli.printing.selection import Selection
 from tests.conftest import SAMPLES, table
 from tests.reading.forms import npz
 

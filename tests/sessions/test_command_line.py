@@ -21,7 +21,7 @@ from attncli.core.calculation.trace import with_named_steps
 from attncli.core.problem.keys import KEYS
 from attncli.core.tape.cell_names import may_mean_step, words_of
 from attncli.core.tape.tape import Tape
-from attncli.printing.formats import formats_of
+from attncli.formats import formats_of
 from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn, cases, table
 
 GOOD = "sample_inputs/i_am_good.yaml"

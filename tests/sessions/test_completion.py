@@ -16,7 +16,7 @@ import pytest
 
 from attncli.cli.main import EXAMPLES
 from attncli.core.problem.keys import KEYS
-from attncli.printing.formats import FORMATS
+from attncli.formats import FORMATS
 from tests.conftest import PROGRAM, ROOT, Attn, cases, environment, run_command, table
 
 PROBLEM = """\

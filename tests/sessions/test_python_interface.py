@@ -27,7 +27,8 @@ from attncli.core.problem.marking import Marking
 from attncli.core.problem.shapes import Bound
 from attncli.core.records import Record
 from attncli.core.tape.step import Step
-from attncli.printing.formats import FORMATS, Selection
+from attncli.formats import FORMATS
+from attncli.printing.selection import Selection
 from tests.conftest import ROOT, SAMPLES, TYPICAL_SAMPLES, Attn, Result, run_command, table
 
 

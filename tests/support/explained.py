@@ -11,10 +11,6 @@ ERROR = {np.dtype(np.float64): 1e-14, np.dtype(np.float32): 1e-6}
 """Maximum error of a computed number, relative to itself."""
 
 
-def printed_number(text: str) -> float:
-    return float(text.replace("∞", "inf"))
-
-
 def is_blank(step: attncli.Step, place: tuple[int, ...]) -> bool:
     """Return whether a cell is blank: in all weights of a recurrence, a state still to come."""
     of_recurrence = step.name == "weights" and step.axes == ("time", "state")
@@ -35,7 +31,7 @@ def assert_explained_truly(trace: attncli.Trace, decimals: int) -> None:
                 assert found.result == "-∞"
                 assert found.reason or value_of(found.numbers) == value
                 continue
-            result = printed_number(found.result)
+            result = float(found.result.replace("∞", "inf"))
             unit = 10.0 ** (int(found.result.partition("e")[2] or 0) - decimals)
             allowed = unit / 2 * (1 + 1e-9) + error * abs(value)
             assert abs(result - value) <= allowed

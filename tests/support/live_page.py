@@ -18,7 +18,7 @@ import numpy as np
 import attncli
 from attncli.core.errors import InputError
 from attncli.pages.html import traces
-from attncli.printing.formats import Selection
+from attncli.printing.selection import Selection
 from tests.conftest import DATA, SAMPLES
 from tests.support.told_in_pages import told_in
 

@@ -3,76 +3,59 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 from py_mini_racer import MiniRacer
 
 import attncli
 import attncli.checking.judging.judged_steps
-import attncli.pages.practice
-import attncli.printing.formats
+import attncli.printing.selection
 import attncli.printing.worksheet
-from attncli.core.numbers.last_place import number_of
-from attncli.core.numbers.parser import NumberError
-from attncli.core.numbers.written import BLANK_CELLS
 from attncli.core.records import replace
+from attncli.pages import practice
+from attncli.pages.live_tape import Programs
+from attncli.pages.markup import FOLDER, PRACTICE_SCRIPT
 from tests.conftest import DATA
+
+Typed = dict[str, list[str]]  # the texts of the fields of some steps
 
 TYPED = DATA / "recorded" / "typed_on_the_page.jsonl"
 """Lines of JSON: what is typed in the fields of a step, and what the page and `check` say of it."""
 
-MAY_SAY = {
-    "follows": ("unsure",),
-    "rounded_early": ("unsure", "last_digit", "short"),
-    "wrong": ("wrong", "unsure"),
-    "last_digit": ("last_digit", "unsure"),
-    "correct": ("correct", "unsure"),
-}
-"""What `check` says of a number, and what the page may say; of others it must say the same."""
-
-WORKSHEET = attncli.printing.formats.WorksheetSelection()
+WORKSHEET = attncli.printing.selection.WorksheetSelection()
 
 
-def report_on(
-    key: attncli.AnswerKey, name: str, texts: list[str]
-) -> tuple[attncli.Report, list[bool]]:
-    """Return the report on a step alone, and which texts cannot be read; these are left out."""
-    step = key.trace[name]
-    kept, unread = [], []
-    for text in texts:
-        try:
-            if text.strip() not in BLANK_CELLS:
-                number_of(text.strip())
-        except NumberError:
-            unread.append(True)
-        else:
-            unread.append(False)
-        kept.append("~" if unread[-1] else text)
-    cells = np.array(kept, object).reshape(step.value.shape).tolist()
-    return key.check({name: cells}), unread
+def report_on(key: attncli.AnswerKey, typed: Typed) -> attncli.Report:
+    sheets = {name: [text.strip() or "~" for text in texts] for name, texts in typed.items()}
+    shaped = [np.reshape(x, key.trace[name].value.shape).tolist() for name, x in sheets.items()]
+    return key.check(dict(zip(sheets, shaped, strict=True)))
 
 
-def said_by_check(key: attncli.AnswerKey, name: str, texts: list[str]) -> list[str]:
-    """Return the status of each cell of a sheet that holds one step, what cannot be read apart."""
-    report, unread = report_on(key, name, texts)
-    judged = report.steps[name]
-    if judged.status == "missing":  # the scores that are the scaled scores
-        judged = next((one for one in report.steps.values() if one.status != "missing"), judged)
+def said_by_check(key: attncli.AnswerKey, typed: Typed) -> dict[str, list[str]]:
+    """Return the status of each cell of a sheet, what cannot be read apart."""
+    report = report_on(key, typed)
     names = attncli.checking.judging.judged_steps.STATUSES
-    found = [names[code] for code in judged.step.on_paper(judged.codes).ravel().tolist()]
-    short = getattr(judged, "short", None)
-    if short is not None:
-        marks = judged.step.on_paper(short).ravel().tolist()
-        found = ["short" if mark else found[i] for i, mark in enumerate(marks)]
-    return ["unreadable" if bad else one for one, bad in zip(found, unread, strict=True)]
+    said = {}
+    for name in typed:
+        judged = report.steps[name]
+        for kind in ("scaled", "masked"):  # the scores that are the scaled scores
+            if judged.status == "missing" and (other := name.replace("scores", kind)) in key.trace:
+                judged = report.steps[other]
+        found = [names[code] for code in judged.on_paper.ravel().tolist()]
+        unreadable = getattr(getattr(judged, "written", None), "unreadable", None)
+        for word, array in (("short", getattr(judged, "short", None)), ("unreadable", unreadable)):
+            if array is not None:
+                pairs = zip(found, judged.step.on_paper(array).ravel().tolist(), strict=True)
+                found = [word if is_marked else one for one, is_marked in pairs]
+        said[name] = found
+    return said
 
 
 def page_script() -> MiniRacer:
     """Return an interpreter that has read the scripts by which the page judges."""
-    web = Path(attncli.pages.practice.__file__).parent / "web"
+    scripts = [FOLDER / name for name in PRACTICE_SCRIPT.files[1:-1]]  # between boot and the fields
     interpreter = MiniRacer()
-    for path in (web / "numbers.js", web / "judging.js", DATA / "scripts" / "judge_sheet.js"):
+    for path in (*scripts, DATA / "scripts" / "judge_sheet.js"):
         interpreter.eval(path.read_text(encoding="utf-8"))
     return interpreter
 
@@ -82,28 +65,29 @@ class Page:
 
     def __init__(self, script: MiniRacer, trace: attncli.Trace) -> None:
         self.script, self.trace = script, trace
-        room = attncli.printing.worksheet.room_of(trace, WORKSHEET)
-        self.data = attncli.pages.practice.table_of(trace, room)
+        room, programs = attncli.printing.worksheet.room_of(trace, WORKSHEET), Programs()
+        self.asked = [*room.asked]
+        table = practice.Tapes(trace, programs).table(room)
+        data = {"problem": table, "programs": [*map(json.loads, programs.all)]}
+        page = json.dumps({**data, "rules": practice.RULES})
+        self.place = int(str(script.eval(f"pages.push({page}) - 1")))
+
+    def judges(self, typed: Typed) -> dict[str, tuple[list[str], str]]:
+        """Return the status of each cell of steps, and the mistake that the page names, or ""."""
+        said = self.script.eval(f"judgeSheet({self.place}, {json.dumps(typed)})")
+        return {name: (codes, one) for name, (codes, one) in json.loads(str(said)).items()}
 
     def says(self, name: str, texts: list[str]) -> tuple[list[str], str]:
-        """Return the status of each cell of a step, and the mistake that the page names, or ""."""
-        sheet = {
-            "step": self.data["steps"][name],
-            "texts": texts,
-            "rules": attncli.pages.practice.EMPTY_CELLS,
-            "decimals": self.data["decimals"],
-        }
-        codes, mistake = json.loads(str(self.script.eval(f"judgeSheet({json.dumps(sheet)})")))
-        return codes, mistake
+        return self.judges({name: texts})[name]
 
 
-def is_named(key: attncli.AnswerKey, name: str, texts: list[str], says: str) -> bool:
+def is_named(key: attncli.AnswerKey, typed: Typed, name: str, says: str) -> bool:
     """Return True if `check` names a mistake for the same cells, first or as another one.
 
     It says "perhaps" where the numbers are few; the page says it of no mistake.
     """
-    finding = report_on(key, name, texts)[0].findings.get(name)
-    if finding is None:
-        return False
+    finding = report_on(key, typed).findings.get(name)
+    if finding is None or " was calculated from " in says:  # a step left out has two names
+        return " was calculated from " in says
     every = [replace(one, certain=True) for one in (finding, *finding.also)]
     return says in [f"{one.sentence(solution=False)} {one.advice}" for one in every]

@@ -17,8 +17,9 @@ import numpy as np
 
 import attncli
 from attncli.core.problem.keys import KINDS
+from attncli.formats import FormatKind, formats_of
 from attncli.pages.live_tape import LiveCells, Programs
-from attncli.printing.formats import FormatKind, Selection, WorksheetSelection, formats_of
+from attncli.printing.selection import Selection, WorksheetSelection
 from tests.mechanisms.table import Keys, with_array
 from tests.printing.test_live_pages import interpreter
 from tests.support.explained import assert_explained_truly

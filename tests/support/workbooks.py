@@ -10,7 +10,7 @@ import openpyxl
 
 import attncli
 from attncli.pages.workbook import traces
-from attncli.printing.formats import Selection
+from attncli.printing.selection import Selection
 from tests.oracles.spreadsheet import Calculated
 
 CLOSE = 1e-12

@@ -25,7 +25,7 @@ from attncli.classroom.variants import vary_all
 from attncli.cli import shared
 from attncli.core.calculation.trace import Trace
 from attncli.core.jobs import Pool, Processes, in_order
-from attncli.printing.formats import FORMATS
+from attncli.formats import FORMATS
 from attncli.reading import portions
 from tests.conftest import ROOT, SAMPLES, Result, in_process, run_command
 from tests.support.page_blocks import blocks, session

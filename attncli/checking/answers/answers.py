@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property, partial
@@ -44,7 +43,7 @@ from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import HEADS_AFTER_TOKENS
 from attncli.core.tape.step import Step
 from attncli.core.text.strings import regex, visible
-from attncli.reading.document import KEYS_BESIDE_STEPS, Submission
+from attncli.reading.document import KEYS_BESIDE_STEPS, Submission, number_type
 
 LIKE_BLOCKED = -999.0
 """Maximum number that programs write for the −∞ of a blocked cell."""
@@ -213,14 +212,6 @@ def _rows(raw: Any) -> Any:
     return [[row] if is_one_number(row) else row for row in raw.values()]
 
 
-def number_type(raw: Any) -> str:
-    """Return the type of the first number of a matrix; "" for a plain number or text."""
-    while isinstance(raw, list | tuple) and raw:
-        raw = raw[0]
-    dtype = getattr(raw, "dtype", "")
-    return str(getattr(dtype, "name", dtype)).rpartition(".")[2]  # torch.float32
-
-
 def _refuse_words(step: Step, matrix: KeyedMatrix) -> None:
     texts = matrix.texts
     if not texts.size or matrix.at:
@@ -372,14 +363,3 @@ def _may_have_commas(texts: Array, wanted: Shape) -> bool:
         return False
     pairs = texts.reshape(-1, 2).tolist()
     return all(re.fullmatch(r"[-+−]?\d+,\d+", f"{whole},{decimals}") for whole, decimals in pairs)
-
-
-def contents_of(submission: Submission) -> str:
-    """Return a key that is equal for submissions with equal answers; "" if there is none."""
-    answers = submission.answers
-    try:
-        numbers = json.dumps([answers, submission.labels])
-    except (TypeError, ValueError, RecursionError):  # a list that contains itself, for example
-        return ""
-    types = " ".join(number_type(raw) for raw in answers.values())
-    return numbers + types  # json writes np.float64 as it does floats

@@ -7,13 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.answers.answers import (
-    Matrices,
-    Skipped,
-    Written,
-    number_type,
-    written_or_mismatch,
-)
+from attncli.checking.answers.answers import Matrices, Skipped, Written, written_or_mismatch
 from attncli.checking.answers.cell_positions import KeyedMatrix
 from attncli.checking.answers.step_names import InputNamed, find_answer, is_slip, means_step
 from attncli.core.arithmetic.elements import Array
@@ -24,7 +18,7 @@ from attncli.core.numbers.matrices import as_raw
 from attncli.core.problem.marking import Marking
 from attncli.core.tape.cell_names import HEADS_AFTER_TOKENS
 from attncli.core.text.strings import visible
-from attncli.reading.document import Submission
+from attncli.reading.document import Submission, number_type
 
 ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 """Maximum relative error of one rounding, by the type of the numbers. Derived."""

@@ -11,7 +11,16 @@ import numpy as np
 
 from attncli.core.arithmetic.elements import Array
 from attncli.core.calculation.trace import Trace, equal_steps, with_named_steps
-from attncli.core.errors import Fault, InputError, KeyPath, NotThere, collected, fail, refuse
+from attncli.core.errors import (
+    Fault,
+    InputError,
+    KeyPath,
+    NotThere,
+    collected,
+    fail,
+    placed,
+    refuse,
+)
 from attncli.core.problem.key_values import key_of, with_key
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.marking import Marking
@@ -209,11 +218,12 @@ Meant: TypeAlias = dict[str, tuple[Step, At]]
 """The step, and its cells (() for all), that each name in a marking means."""
 
 
-def with_step_names(marking: Marking, trace: Trace) -> tuple[Marking, Meant]:
-    """Return a marking with its words for steps, such as `alpha`, replaced by names; and its cells.
+def with_step_names(trace: Trace) -> tuple[Marking, Meant]:
+    """Return a problem's marking with names for its words for steps, such as `alpha`; its cells.
 
     If the marking asks for some cells, points count for those only.
     """
+    marking = trace.problem.marking
     faults, asked = list[Fault](), list[str]()
     meant, points = Meant(), dict[str, float]()
     known: dict[tuple[str, bytes], str] = {}
@@ -232,7 +242,7 @@ def with_step_names(marking: Marking, trace: Trace) -> tuple[Marking, Meant]:
                 asked.append(name)
             else:
                 points[name] = marking.points[word]
-    refuse(faults)
+    refuse([placed(fault, trace.problem.source) for fault in faults])
     if asked:
         same = equal_steps(trace)
         base = {name: same.get(step.name, step.name) for name, (step, _) in meant.items()}

@@ -76,10 +76,6 @@ MAX_FINER = 5.0
 the submission. Chosen; the survey `one_wrong_cell` of benchmarks.surveys asks for almost no
 miss above it."""
 
-MAX_OTHERWISE = 0.05
-"""Maximum error, relative to a number of another right calculation, that rounding may explain. The
-practice page does not call such a number wrong, but leaves it to `attn check`. Chosen."""
-
 # ---- rounding schedules
 
 PLAUSIBLE_UNITS = 10.0

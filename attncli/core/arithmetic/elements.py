@@ -282,7 +282,8 @@ class PlainCall(Call):
 
 
 def _kind(operands: Any) -> type[Call]:
-    return PlainCall if any(isinstance(one, PlainCall) for one in operands) else Call
+    kinds = (type(one) for one in operands if isinstance(one, Call))
+    return next((kind for kind in kinds if kind is not Call), Call)
 
 
 def _called(name: str, function: Callable[..., Any], operands: Any, *options: Any) -> Call:

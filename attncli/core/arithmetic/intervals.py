@@ -100,7 +100,7 @@ def interval(numbers: Any) -> Interval:
     """Return intervals as they are, and numbers as intervals of no width."""
     if isinstance(numbers, Interval):
         return numbers
-    array = np.asarray(numbers)
+    array = numbers if hasattr(numbers, "called") else np.asarray(numbers)  # or it records calls
     return Interval(array, array)
 
 

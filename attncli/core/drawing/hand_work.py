@@ -38,6 +38,27 @@ class Work(Record):
     exponentials: int  # powers, tangents and roots, except of 0, 1 and −∞
     digits: int  # of the numbers of all steps; whole numbers are written without decimals
 
+    @classmethod
+    def of(cls, trace: Trace, decimals: int) -> Work:
+        """Return the amount of work in a calculation that is written with so many decimals.
+
+        >>> from attncli import Problem, compute
+        >>> Work.of(compute(Problem(X=[[1, 2], [3, 0]], score="dot")), 2)
+        Work(projections=0, products=10, exponentials=4, digits=70)
+        """
+        worked, counts = StepTerms(), Counter[str]()
+        for step in trace:
+            if isinstance(step.operation, Operation):
+                cells = (worked.term(step, at) for at in np.ndindex(step.array.shape))
+                # What several numbers depend on, as the length of a row, is worked once.
+                nodes = {id(node): node for cell in cells for node in terms_in(cell, Made)}
+                counts.update(node.op for node in nodes.values() if not _is_trivial(node))
+        products, powers = (sum(counts[op] for op in ops) for ops in (PRODUCT_SIGNS, POWERS))
+        numbers = (x for step in trace for x in step.array.ravel().tolist() if abs(x) < inf)
+        return cls(
+            Projections(trace).count, products, powers, sum(_digits(x, decimals) for x in numbers)
+        )
+
 
 class Projections:
     """The products of tokens with weight matrices in a calculation."""
@@ -91,27 +112,6 @@ def _projections(trace: Trace) -> Iterator[tuple[Expression, Expression]]:
 def _is_given(factor: Expression) -> bool:
     matrix = factor.operand if isinstance(factor, Transposed) else factor
     return isinstance(matrix, Step) and matrix.operation is None
-
-
-def work_of(trace: Trace, decimals: int) -> Work:
-    """Return the amount of work in a calculation that is written with so many decimals.
-
-    >>> from attncli import Problem, compute
-    >>> work_of(compute(Problem(X=[[1, 2], [3, 0]], score="dot")), 2)
-    Work(projections=0, products=10, exponentials=4, digits=70)
-    """
-    worked, counts = StepTerms(), Counter[str]()
-    for step in trace:
-        if isinstance(step.operation, Operation):
-            cells = (worked.term(step, at) for at in np.ndindex(step.array.shape))
-            # What several numbers depend on, as the length of a row, is worked once.
-            nodes = {id(node): node for cell in cells for node in terms_in(cell, Made)}
-            counts.update(node.op for node in nodes.values() if not _is_trivial(node))
-    products, powers = (sum(counts[op] for op in ops) for ops in (PRODUCT_SIGNS, POWERS))
-    numbers = (x for step in trace for x in step.array.ravel().tolist() if abs(x) < inf)
-    return Work(
-        Projections(trace).count, products, powers, sum(_digits(x, decimals) for x in numbers)
-    )
 
 
 def _is_trivial(node: Made) -> bool:

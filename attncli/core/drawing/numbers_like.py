@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
-from math import floor, prod
+from math import floor, inf, prod
 from random import Random
 from typing import Any
 
@@ -15,7 +15,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.calculation.compute import compute
 from attncli.core.calculation.trace import Trace
 from attncli.core.drawing.hand_work import Projections
-from attncli.core.drawing.numbers import draw, in_lists, with_new_row
+from attncli.core.drawing.numbers import GRAVE, Flaws, draw, in_lists, with_new_row
 from attncli.core.errors import InputError, fail, located
 from attncli.core.numbers.written import to_number
 from attncli.core.problem.keys import KEYS
@@ -53,6 +53,12 @@ DECIMALS_KEPT = 12
 
 SOFTMAX_STEPS = ("exp", "sum", "weights")
 """Steps that are not rounded: they may be small, and nothing compares their numbers."""
+
+LARGE_NUMBER = 1000.0
+"""Minimum size of a number that is a flaw, as it has too many digits before the point. Chosen."""
+
+WORK_DIFFERENCE = 0.1
+"""Difference in work from the original problem, relative to it, that counts as one small flaw."""
 
 Matrices = Mapping[str, Array]
 """The drawn matrices by key; parameters of a score function as `score.W`."""
@@ -104,6 +110,44 @@ class DrawnMatrix(Record, eq=False):
 def zero_lines(matrix: Array) -> int:
     """Return how many rows and columns of a matrix are all zeros."""
     return sum(int(np.count_nonzero(~matrix.any(axis=axis))) for axis in (-1, -2))
+
+
+class FlawsOfDrawn(Flaws):
+    """The flaws of drawn numbers, of which more or less work than the original has is one."""
+
+    def __init__(self, trace: Trace, drawing: Drawing) -> None:
+        super().__init__(trace)
+        self._drawing = drawing
+
+    @cached_property
+    def grave(self) -> int:
+        """The number of flaws that no variant should have."""
+        trace = self._trace
+        sizes = np.concatenate([np.abs(step.array).ravel() for step in trace])
+        large = int(((sizes >= LARGE_NUMBER) & (sizes < inf)).sum())
+        return self.saturated + large + len(trace.warnings) - len(trace.problem.warnings)
+
+    @cached_property
+    def excess(self) -> int:
+        """See `Projections.excess`."""
+        return self._drawing.projections.excess(self._trace)
+
+    @cached_property
+    def small(self) -> int:
+        usual = rough_work(self._drawing.calculation) or 1
+        difference = abs(rough_work(self._trace) - usual) / usual
+        return super().small + GRAVE * self.excess + int(difference / WORK_DIFFERENCE)
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        return self.grave, self.small
+
+
+def rough_work(trace: Trace) -> int:
+    """Return how many numbers are not 0, 1, −1 or −∞: a quick measure of work."""
+    steps = (*trace.inputs.values(), *trace)
+    sizes = np.concatenate([np.abs(step.array).ravel() for step in steps])
+    return int(((sizes != 1) & (sizes != 0) & (sizes < inf)).sum())
 
 
 class Drawing:
@@ -195,6 +239,9 @@ class Drawing:
 
     def trace(self, matrices: Matrices) -> Trace:
         return calculated(self._problem.with_arrays(matrices))
+
+    def flaws_of(self, trace: Trace) -> FlawsOfDrawn:
+        return FlawsOfDrawn(trace, self)
 
     def problem(self, matrices: Matrices, marking: Marking | None = None) -> Problem:
         """Return the problem with other numbers and marking, as in a file."""

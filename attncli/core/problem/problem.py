@@ -12,7 +12,18 @@ import numpy as np
 
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.parameters import Rules
-from attncli.core.errors import KeyPath, Locate, Place, fail, needing, nowhere, refuse
+from attncli.core.errors import (
+    Fault,
+    InputError,
+    KeyPath,
+    Locate,
+    Place,
+    fail,
+    needing,
+    nowhere,
+    placed,
+    refuse,
+)
 from attncli.core.formulas.tree import Formula
 from attncli.core.numbers.matrices import as_block
 from attncli.core.problem import key_values, rules_and_layers, shapes
@@ -100,6 +111,10 @@ class Problem(ProblemFields):
         problem._read(raw, copy, forms)
         problem.__dict__["source"] = source
         return problem
+
+    def error(self, message: str, *path: str | int, hint: str = "") -> InputError:
+        """Return an error of one fault, at the place of a key, to be raised by the caller."""
+        return InputError(placed(Fault(message, path, hint), self.source))
 
     def _read(self, raw: Mapping[str, Any], copy: bool, forms: Forms | None = None) -> None:
         """Read every key, and check that all fit together."""

@@ -11,3 +11,11 @@ async function attnBoot() {
   if (data.body) document.querySelector("main").innerHTML = data.body;
   return data;
 }
+// Saves a text as a YAML file.
+function attnSave(text, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "application/yaml" }));
+  link.download = `${name}.yaml`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}

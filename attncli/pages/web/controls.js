@@ -210,10 +210,7 @@
         return go("");
       }),
       button("Save as YAML", () => {
-        const link = make("a", { href: URL.createObjectURL(new Blob([one.yaml()], { type: "text/yaml" })) });
-        link.download = `${(one.tape.problem.title || "problem").replace(/[^\p{L}\p{N}]+/gu, "_").slice(0, 60)}.yaml`;
-        link.click();
-        setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+        attnSave(one.yaml(), (one.tape.problem.title || "problem").replace(/[^\p{L}\p{N}]+/gu, "_").slice(0, 60));
       }),
     ];
     const more = make("details", {}, make("summary", { textContent: "Scale, mask and more" }), ...tools.children);

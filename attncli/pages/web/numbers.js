@@ -130,9 +130,26 @@ var attnNumbers = (function () {
     return tokens[at][0] === "end" ? value : strange();
   }
 
+  // Returns by how much the value of an expression differs with its decimals: the 1.73 in 16/1.73
+  // may be from 1.725 to 1.735. Numbers without a point are exact.
+  function impliedUnit(plain, value) {
+    var width = 0;
+    Array.from(plain.matchAll(/(\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?/g)).forEach(function (match) {
+      var decimal = decimalOf(match[0]), ends = [-0.5, 0.5].map(function (half) {
+        var other = decimal.value + half * decimal.unit;
+        try {
+          return evaluate(plain.slice(0, match.index) + other + plain.slice(match.index + match[0].length));
+        } catch (error) {
+          return value; // the root of a number below 0
+        }
+      });
+      width += Math.abs(ends[1] - ends[0]);
+    });
+    return isFinite(width) ? width : 0;
+  }
+
   // Returns {value, unit, text} of what was typed in a cell; null where it was left out. What is
-  // exact has the unit 0; what is worked from decimals, such as 16/1.73, has none. In a cell that
-  // is blocked, some number far below 0 is -inf.
+  // exact has the unit 0. In a cell that is blocked, some number far below 0 is -inf.
   function read(typed, rules, isBlocked) {
     var text = typed.trim();
     if (rules && rules.missing.indexOf(text) >= 0) return null; // a live page has none
@@ -142,25 +159,12 @@ var attnNumbers = (function () {
     var plain = isFormula ? text.slice(1).trim().toLowerCase() : text.replace(ROUGHLY, "");
     plain = normalized(normalized(whole(plain)));
     var decimal = decimalOf(plain);
-    if (decimal) return isBlocked && decimal.value <= rules.likeBlocked ? { value: -Infinity, unit: 0, text: "-inf" } : decimal;
+    if (decimal && isBlocked && decimal.value <= rules.likeBlocked) decimal.value = -Infinity;
+    if (decimal) return decimal;
     var value = evaluate(plain);
     if (value === Infinity) fail("only -inf is a number here, in a cell that is blocked");
-    return { value: value, unit: /\d\.|\.\d/.test(plain) ? NaN : 0, text: plain };
+    return { value: value, unit: impliedUnit(plain, value), text: plain };
   }
 
-  // Returns the units of the last digits that say something, of numbers that are at most `most`.
-  // Wanted decimals are padded with zeros; a whole number among smaller ones, such as a weight of
-  // 1, has the decimals of its neighbours.
-  function units(read, most, decimals) {
-    var written = read.map(function (one) { return one ? one.unit : 0; });
-    if (decimals) return written.map(function (unit) { return Math.min(unit, Number("1e-" + decimals)); });
-    var finer = written.filter(function (unit) { return unit > 0 && unit < 1; });
-    var instead = finer.length ? Math.max.apply(null, finer) : most / 10;
-    return written.map(function (unit, i) {
-      var isAZero = finer.length && unit === 1 && read[i].value === 0;
-      return isAZero || (unit >= 1 && 2 * unit > most) ? instead : unit;
-    });
-  }
-
-  return { read: read, units: units, NotANumber: NotANumber };
+  return { read: read, NotANumber: NotANumber };
 })();

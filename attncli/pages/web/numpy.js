@@ -148,6 +148,8 @@ const attnNumpy = (function () {
     bitwise_or: each((x, y) => x || y),
     invert: each((x) => !x),
     isfinite: each(isFinite),
+    isinf: each((x) => x === Infinity || x === -Infinity),
+    isnan: each(isNaN),
     negative: each((x) => -x),
     square: each((x) => x * x),
     absolute: each(Math.abs),

@@ -1,16 +1,10 @@
-// Judges the texts of the fields of one step, as practice.js does.
-function judgeSheet(sheet) {
-  var unreadable = sheet.texts.map(() => false);
-  var given = sheet.texts.map(function (text, place) {
-    try {
-      return attnNumbers.read(text, sheet.rules, sheet.step.readings[0].right[0][place] === null);
-    } catch (error) {
-      if (!(error instanceof attnNumbers.NotANumber)) throw error;
-      unreadable[place] = true;
-      return null;
-    }
-  });
-  var found = attnJudging.judge(sheet.step, given, sheet.decimals, () => false);
-  var codes = found.codes.map((code, place) => unreadable[place] ? "unreadable" : code);
-  return JSON.stringify([codes, found.mistake ? found.mistake.says : ""]);
+// Judges the texts of the fields of some steps of a page, by their names, as practice.js does.
+const pages = [];
+function judgeSheet(number, typed) {
+  const page = pages[number], { steps } = page.problem;
+  page.judge ??= attnJudging(page.problem, page.programs, page.rules);
+  const placeOf = (name) => steps.findIndex((step) => !step.input && step.name === name);
+  const judged = page.judge(new Map(Object.entries(typed).map(([name, texts]) => [placeOf(name), texts])));
+  const said = Array.from(judged, ([place, { codes, mistake }]) => [steps[place].name, [codes, mistake || ""]]);
+  return JSON.stringify(Object.fromEntries(said));
 }

@@ -1,115 +1,24 @@
-"""The output formats of all commands, the selections of what is written, and writing in pieces.
+"""The output formats of all commands: for each what is shown, the function that writes it.
 
 To add a format, write its functions and give it a row in `FORMATS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from attncli.core.errors import fail
-from attncli.core.records import EMPTY, Record
+from attncli.core.records import Record, replace
 from attncli.core.text.strings import did_you_mean, visible
+from attncli.printing.selection import PageSelection, ReportSelection, Selection, WorksheetSelection
 
 if TYPE_CHECKING:
     from attncli.checking.check import Graded, Report
-    from attncli.classroom.name_index import Roster
-    from attncli.core.arithmetic.elements import Array
     from attncli.core.calculation.trace import Trace
-    from attncli.core.tape.step import Step
-
-
-class PageSelection(Record):
-    """The settings that every kind of page has."""
-
-    decimals: int | None = None  # digits after the point; None for the default of the format
-    full: bool = False  # whether pages show large matrices whole
-    quiet: bool = False  # whether there is no title and no warning, and of reports only the verdict
-
-    @property
-    def digits(self) -> int:
-        """The maximum number of digits after the point on a page."""
-        from attncli.core.text.numbers import DEFAULT_DECIMALS  # with NumPy
-
-        return DEFAULT_DECIMALS if self.decimals is None else self.decimals
-
-
-class Selection(PageSelection):
-    """The parts of a trace, or of explanations, that are written."""
-
-    only: tuple[str, ...] = ()  # names or symbols of steps, or patterns such as `d_*`; () for all
-    why: bool = False  # whether each step says why it is done; pages of HTML always do
-    exact: bool = False  # whether closed forms are written beside the numbers
-    standalone: bool = False  # whether LaTeX is a complete document
-    reveal: bool = False  # whether the steps of an HTML page are folded until they are opened
-    heads: str = ""  # the heads that pages show, such as `1,3-5`; "" for all
-    rows: str = ""  # the rows of queries that pages show, by labels or numbers; "" for all
-    live: bool = False  # whether the numbers of an HTML page can be changed
-    reloads: bool = False  # whether such a page loads itself anew when it was written again
-    follows: bool = False  # whether other traces are written before these, with the heading
-
-    is_worksheet = False
-
-    def steps(self, trace: Trace) -> list[Step]:
-        """Return the steps in the order of computation."""
-        return steps_named(self.only, trace) if self.only else [*trace]
-
-
-class WorksheetSelection(Selection):
-    """A selection with room in place of the numbers of some steps."""
-
-    blank: tuple[str, ...] = ()  # names or symbols of these steps; () for all that are worked out
-    give: tuple[str, ...] = ()  # those that are shown solved nevertheless
-
-    is_worksheet = True
-
-
-class Room(Record, eq=False):
-    """What a page leaves to its reader: nothing, unless it is a worksheet."""
-
-    blank: Mapping[str, Step] = EMPTY  # the steps whose numbers are not printed, by name
-    asked: Mapping[str, Array] = EMPTY  # which of their numbers, as on paper, are to be written
-
-    def shows(self, name: str) -> bool:
-        """Return whether the numbers of a step are printed, or are to be written."""
-        return name in self.asked or name not in self.blank
-
-
-NO_ROOM = Room()
-
-
-class ReportSelection(PageSelection):
-    """The parts of reports that are written."""
-
-    solution: bool = False  # whether what students read may hold the right numbers
-    verbose: bool = False  # whether wrong cells of arrays from programs are shown
-    points: tuple[str, ...] = ()  # the steps that have points, each a column of a grade book
-    only: tuple[str, ...] = ()  # the steps that a page of HTML shows; () for all
-    totals: bool = False  # whether a grade book has one row per student
-    roster: Roster | None = None  # the class, whose columns the grade book keeps
-    follows: bool = False  # whether other reports are written before these, with the heading
-
-
-def steps_named(words: Sequence[str], trace: Trace) -> list[Step]:
-    """Return the steps and inputs that words mean, in the order of computation.
-
-    Words are names, symbols, headings of pages, or patterns.
-
-    Raises:
-        InputError: for a word that people use for several of the steps.
-    """
-    names = set(words)
-    if others := [word for word in words if word not in trace]:
-        from attncli.core.tape.find_cells import find_steps
-
-        meant = (find_steps(word, trace.steps, trace.inputs, trace.added) for word in others)
-        names |= {step.name for steps in meant for step in steps}
-    inputs = (one for one in trace.inputs.values() if one.name not in trace)
-    return [step for step in (*inputs, *trace) if step.name in names]
-
+    from attncli.core.problem.problem import Problem
 
 Write: TypeAlias = Callable[..., Iterator[bytes]]
 """Yields the bytes of a file, from what is shown (such as traces) and the record that selects.
@@ -120,15 +29,15 @@ Traces or reports may come one by one: each is written as soon as it is known, a
 FormatKind: TypeAlias = Literal["traces", "reports", "explanations", "worksheets", "counts"]
 
 
-def _in(place: str) -> Write:
-    """Return `wing.module.function`; the module is imported when it is called first."""
-    return partial(_written, place)
+def _in(place: str, *more: str) -> Write:
+    """Return `wing.module.function`, called with more arguments; its module is imported then."""
+    return partial(_written, place, more)
 
 
-def _written(place: str, *arguments: object) -> Iterator[bytes]:
+def _written(place: str, more: Sequence[str], *arguments: object) -> Iterator[bytes]:
     module, _, name = place.rpartition(".")
     write: Write = getattr(import_module(f"attncli.{module}"), name)
-    return write(*arguments)
+    return write(*arguments, *more)
 
 
 def nothing(*_: object) -> Iterator[bytes]:
@@ -164,17 +73,17 @@ FORMATS: dict[str, Format] = {
     ),
     "json": Format(
         (".json", ".jsonl"), "one object per problem", _in("printing.record.as_json"),
-        _in("printing.grades.as_json"), _in("printing.record.explanations"),
+        _in("printing.report.as_json"), _in("printing.record.explanations"),
         counts=_in("printing.counts.as_json"), is_page=False,
     ),
     "csv": Format(
         (".csv",), "blocks; with --only STEP the bare numbers", _in("printing.csv.as_csv"),
-        _in("printing.grades.as_csv"), worksheets=_in("printing.worksheet.as_csv"),
+        _in("classroom.grades.as_csv"), worksheets=_in("printing.worksheet.as_csv"),
         counts=_in("printing.counts.as_csv"), is_page=False,
     ),
     "tsv": Format(
-        (".tsv", ".tab"), "the same with tabs", _in("printing.csv.as_tsv"),
-        _in("printing.grades.as_tsv"), is_page=False,
+        (".tsv", ".tab"), "the same with tabs", _in("printing.csv.as_csv", "\t"),
+        _in("classroom.grades.as_csv", "\t"), is_page=False,
     ),
     "tidy": Format(
         (".tidy.csv",), "CSV with one number per row", _in("printing.csv.as_tidy"), is_page=False
@@ -198,7 +107,7 @@ FORMATS: dict[str, Format] = {
     ),
     "gradescope": Format(
         (".results.json",), "results.json of an autograder, of one student", nothing,
-        _in("printing.grades.as_gradescope"), is_page=False,
+        _in("classroom.grades.as_gradescope"), is_page=False,
     ),
     "html": Format(
         (".html", ".htm"), "one page that explains each number", _in("pages.html.traces"),
@@ -253,6 +162,9 @@ def format_of_file(name: str, kind: FormatKind) -> str | None:
     return suffixes[max(fitting, key=len)] if fitting else None
 
 
+TO_RENDER = "render a trace: render(compute(problem)); or a report: render(check(problem))"
+
+
 def render(
     shown: Trace | Report | Sequence[Trace] | Sequence[Graded],
     format: str = "table",  # noqa: A002 - the name of the flag
@@ -295,14 +207,14 @@ def render(
     ⎡1  0⎤ × ⎡1  0⎤ = ⎡1  0⎤
     ⎣0  1⎦   ⎣0  1⎦   ⎣0  1⎦
     """
-    from attncli.checking.check import Report
+    from attncli.checking.check import Graded, Report
+    from attncli.core.calculation.trace import Trace
     from attncli.core.problem.key_values import keys_of
 
     several = [*shown] if isinstance(shown, Sequence) else [shown]
     for one in several:
-        if not any(hasattr(one, name) for name in ("trace", "steps", "error")):
-            hint = "render a trace: render(compute(problem)); or a report: render(check(problem))"
-            raise fail(f"there is nothing to render in a {type(one).__name__}", hint=hint)
+        if not isinstance(one, Trace | Graded):
+            raise fail(f"there is nothing to render in a {type(one).__name__}", hint=TO_RENDER)
     reports = [one for one in several if isinstance(one, Report)]
     kind: FormatKind = "reports" if reports else "traces"
     row = FORMATS[format_named(format, kind, binary=False)]
@@ -318,37 +230,51 @@ def render(
     return b"".join(getattr(row, kind)(several, selection)).decode()
 
 
-WRITE_SIZE = 2**16
-"""Number of characters, or of numbers, that are written at a time: about what a pipe holds."""
+def worksheet(
+    problem: Problem | Trace | Sequence[Problem],
+    format: str = "html",  # noqa: A002 - the name of the flag
+    blank: str | Sequence[str] = (),
+    give: str | Sequence[str] = (),
+    decimals: int | None = None,
+    standalone: bool = False,
+    ask: str | Sequence[str] | None = None,
+) -> str:
+    """Return the page of a problem with room in the place of numbers, or the sheet to fill in.
 
+    Args:
+        problem: one problem, or several, which are written one after the other.
+        format: "html", the practice page, which judges what is typed; "latex" or "markdown", to
+            print; "yaml" or "csv", the answer sheet for `check`; "moodle", a quiz to import.
+        blank: the name of the step that is open, or names; by default all that are worked out.
+        give: the name or names of those that are shown solved nevertheless.
+        decimals: digits after the point of the numbers that are shown.
+        standalone: whether LaTeX is a complete document.
+        ask: without `blank`, the steps or cells that have room; by default those of the problem's
+            marking, or all. The numbers of other steps are left out, unless they are in `give`.
 
-def pieces(texts: Iterable[str], between: str, follows: bool = False) -> Iterator[bytes]:
-    """Yield texts as they come, with `between` before each but the first, or if it follows one."""
-    return in_parts(([text] for text in texts), between, follows)
+    Raises:
+        InputError: for a format or a step that is not there, or where nothing is open.
 
-
-def in_parts(
-    texts: Iterable[Iterable[str]], between: str, follows: bool = False
-) -> Iterator[bytes]:
-    """Yield texts as `pieces` does; each comes in parts, and small parts are joined.
-
-    Halves of characters, as in names of files that are not in UTF-8, become question marks.
+    >>> import attncli
+    >>> problem = attncli.Problem(X=[[1, 0], [0, 1]], score="dot")
+    >>> print(worksheet(problem, "yaml", blank=["scores"]), end="")
+    # Write the numbers that are missing. Each ? is one.
+    student:
+    # scores = Q Kᵀ   (2, 2)
+    scores: |
+      ? ?
+      ? ?
     """
-    for number, parts in enumerate(texts):
-        waiting = [between] if number or follows else []
-        size = 0
-        for part in parts:
-            waiting.append(part)
-            size += len(part)
-            if size >= WRITE_SIZE:
-                yield "".join(waiting).encode(errors="replace")
-                waiting, size = [], 0
-        if waiting:
-            yield "".join(waiting).encode(errors="replace")
+    from attncli.core.calculation.compute import compute
+    from attncli.core.calculation.trace import Trace
+    from attncli.core.problem.key_values import keys_of
+    from attncli.core.problem.problem import Problem
 
-
-def some_rows(matrix: Array) -> Iterator[Array]:
-    """Yield a matrix (rows, columns) in parts of some rows."""
-    count = max(1, WRITE_SIZE // max(1, matrix.shape[1]))
-    for start in range(0, len(matrix), count):
-        yield matrix[start : start + count]
+    several = [problem] if isinstance(problem, Problem | Trace) else [*problem]
+    traces = [one if isinstance(one, Trace) else compute(one) for one in several]
+    traces = [replace(one, problem=one.problem.marked({"ask": ask})) for one in traces]
+    write = FORMATS[format_named(format, "worksheets", binary=False)].writer("worksheets")
+    selection = WorksheetSelection(
+        decimals, full=True, standalone=standalone, blank=keys_of(blank), give=keys_of(give)
+    )
+    return b"".join(write(traces, selection)).decode()

@@ -1,4 +1,4 @@
-"""Reports for programs and teachers: JSON, grade books, and the results.json of Gradescope."""
+"""Reports for teachers: grade books, and the results.json of Gradescope."""
 
 from __future__ import annotations
 
@@ -6,25 +6,19 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
-from math import isinf, isnan
 from typing import Any
 
 from attncli.checking.check import Graded, Report
 from attncli.checking.judging import judged_steps
-from attncli.checking.judging.judged_steps import Compared, Difference, Finding, Given, Judged
 from attncli.classroom.grading import Student
-from attncli.classroom.name_index import Roster
 from attncli.core.errors import fail
 from attncli.core.problem.marking import as_points
-from attncli.core.tape.cell_names import cell_name
-from attncli.core.text.numbers import every_digit
 from attncli.core.text.strings import as_cell, csv_text, lines_of, visible
 from attncli.printing import verdicts
-from attncli.printing.class_report import UNREADABLE, row_of
-from attncli.printing.csv import PLAIN_NUMBER, TAB
-from attncli.printing.formats import ReportSelection
-from attncli.printing.record import json_lines
-from attncli.printing.report import ReportPage, label_at, report_page, some_places
+from attncli.printing.class_report import row_of
+from attncli.printing.csv import PLAIN_NUMBER
+from attncli.printing.report import report_page
+from attncli.printing.selection import ReportSelection
 from attncli.reading.document import Unread
 from attncli.reading.people import Person
 
@@ -48,21 +42,12 @@ OUTCOMES = {"correct": "✓ right", "missing": "not given"}
 """The text for a step, or for its cells that have points, by a status that says all of it."""
 
 
-def as_json(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
-    del selection
-    return json_lines(map(report_record, graded))
-
-
-def as_tsv(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
-    return as_csv(graded, selection, TAB)
-
-
 def as_csv(
     graded: Iterable[Graded], selection: ReportSelection, delimiter: str = ","
 ) -> Iterator[bytes]:
     steps = [f"points_{name}" for name in selection.points]
     columns = [*HEADS, *steps, *(POINT_COLUMNS if steps else ()), *SAID_COLUMNS]
-    heads, by_name = _of_roster(selection.roster)
+    heads, by_name = _of_roster(selection)
     if not selection.follows:
         yield csv_text([[*heads, *map(as_cell, columns)]], delimiter).encode()
     for one in graded:
@@ -70,18 +55,22 @@ def as_csv(
         said = ["", ""]
         if not isinstance(one, Unread):
             said = [" ".join(one.said), " ".join(lines_of(one.comment))]
-        row = [*grade(one), *_points(one, selection.points), *said]
-        yield csv_text([[*cells, *map(as_cell, row)]], delimiter).encode()
+        row = row_of(one)
+        about = row.name, row.title, row.verdict, row.first_wrong_step, row.mistake, row.message
+        counts = [*map(str, one.counts.values())] if isinstance(one, Report) else []
+        counts = counts or [""] * len(judged_steps.STATUSES)
+        texts = map(as_cell, [*about, *counts, *_points(one, selection.points), *said])
+        yield csv_text([[*cells, *texts]], delimiter).encode()
 
 
-def _of_roster(roster: Roster | None) -> tuple[list[str], dict[str, list[str]]]:
+def _of_roster(selection: ReportSelection) -> tuple[list[str], dict[str, list[str]]]:
     """Return the roster's headings, and the cells of each student whose name is the only one."""
-    if roster is None or len(roster.heads) == 1:  # which has only the names
+    if len(selection.heads) < 2:  # no roster, or one that has only the names
         return [], {}
-    counts = Counter(person.name for person in roster.people)
-    alone = [person for person in roster.people if counts[person.name] == 1]
+    counts = Counter(person.name for person in selection.people)
+    alone = [person for person in selection.people if counts[person.name] == 1]
     by_name = {person.name: [*map(roster_cell, person.cells)] for person in alone}
-    return [*map(roster_cell, roster.heads)], by_name
+    return [*map(roster_cell, selection.heads)], by_name
 
 
 def roster_cell(text: str) -> str:
@@ -97,22 +86,14 @@ def _points(graded: Graded, steps: Sequence[str]) -> list[str]:
     return texts if steps else []
 
 
-def grade(graded: Graded) -> list[str]:
-    """Return the texts of `HEADS`."""
-    row = row_of(graded)
-    counts = [*map(str, graded.counts.values())] if isinstance(graded, Report) else []
-    counts = counts or [""] * len(judged_steps.STATUSES)
-    about = (row.verdict, row.first_wrong_step, row.mistake, row.message)
-    return [row.name, row.title, *about, *counts]
-
-
 def totals(
-    students: Iterable[Student], roster: Roster | None, delimiter: str = ","
+    students: Iterable[Student], selection: ReportSelection, delimiter: str = ","
 ) -> tuple[str, list[str]]:
     """Return the table, and sentences on who has no grade, no row, or perhaps a wrong 0.
 
     Its rows and first columns are those of the roster; without one, there is a row for each name.
     """
+    roster = selection.people
     points_of: dict[str, list[float | None]] = {}
     titles, without, empty = list[list[str]](), list[str](), list[str]()
     for student in students:
@@ -121,12 +102,12 @@ def totals(
         points_of[name] = [one.total if one and one.marking.points else None for one in reports]
         titles.append([one.title for one in student])
         empty += [name] if all(one and one.verdict == "empty" for one in reports) else []
-    heads = [*roster.heads] if roster else ["name"]
+    heads = [*selection.heads] if roster else ["name"]
     for number, several in enumerate(zip_longest(*titles, fillvalue=""), 1):
         title = column_title(several, number)
         heads.append(f"problem {number}" if title in heads else title)
     rows = [[*map(as_cell, heads), "total"]]
-    people = roster.people if roster else [Person(name, (name,)) for name in points_of]
+    people = roster or [Person(name, (name,)) for name in points_of]
     names = Counter(person.name for person in people)
     for person in people:
         known = points_of.get(person.name, []) if names[person.name] == 1 else []
@@ -157,109 +138,6 @@ def column_title(titles: Iterable[str], number: int) -> str:
     return known.pop() if len(known) == 1 else f"problem {number}"
 
 
-def report_record(graded: Graded) -> dict[str, Any]:
-    if isinstance(graded, Unread):
-        named = {"name": graded.name, "problem": graded.title}
-        return named | {"verdict": UNREADABLE, "message": str(graded.error)}
-    marking = graded.marking
-    points: dict[str, dict[str, float]] = {}  # of whole steps
-    parts: dict[str, dict[str, float]] = {}  # by the names of cells
-    for name, earned in graded.points.items():
-        records, key = (parts, name) if graded.cells[name] else (points, graded.answers[name])
-        records[key] = {"points": earned, "of": marking.points[name]}
-    record: dict[str, Any] = {
-        "name": graded.name,
-        "problem": graded.title,
-        "verdict": graded.verdict,
-        "strict": graded.strict,
-        "first_wrong_step": graded.first_wrong_step,
-        "said": list(graded.said),
-        "comment": graded.comment,
-        "skipped": [{"key": key, "hint": hint} for key, hint in graded.skipped],
-    }
-    if marking.points:
-        record |= {"points": graded.total, "of": marking.possible}
-    if marking.ask:
-        record["asked"] = list(marking.ask)
-    if marking.expected:
-        record["not_given"] = graded.not_given
-    if parts:
-        record["parts"] = parts
-    steps = {
-        name: _step_record(judged, graded.findings.get(name)) | points.get(name, {})
-        for name, judged in graded.steps.items()
-    }
-    convention = graded.convention
-    other = None if convention is None else {"id": convention.id, "message": convention.message}
-    record["counts"] = graded.counts
-    return record | {"dtype": graded.dtype or None, "convention": other, "steps": steps}
-
-
-def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
-    written = None
-    if isinstance(judged, judged_steps.Misshapen):
-        written = judged.mismatch.texts.tolist()
-    elif isinstance(judged, Given):
-        written = judged.texts.tolist()
-    rounding = judged.rounding if isinstance(judged, Compared) else ""
-    return {
-        "status": judged.status,
-        "mistake": None if finding is None else _finding_record(finding),
-        "cells": list(_cell_records(judged)) if isinstance(judged, Given) else [],
-        "given": written,
-        "counts": judged.counts,
-        **({"rounding": rounding} if rounding else {}),
-        **(_distance(judged) if isinstance(judged, Difference) else {}),
-    }
-
-
-def _distance(judged: Difference) -> dict[str, Any]:
-    """Return how far an array from a program is off, where most, and some cells."""
-    where = judged.farthest
-    return {
-        "cells": list(_cell_records(judged)),
-        "max_difference": _json_number(judged.largest),
-        "at": None if where is None else cell_name(judged.step, where),
-        "errors": _json_number(judged.errors),
-        "nan": judged.nan_count,
-    }
-
-
-def _finding_record(finding: Finding) -> dict[str, Any]:
-    record: dict[str, Any] = {name: getattr(finding, name) for name in ("id", "message", "advice")}
-    also = [{"id": other.id, "message": other.message} for other in finding.also]
-    more = {"worked": list(finding.worked), "also": also}
-    return record | {name: texts for name, texts in more.items() if texts}
-
-
-def _cell_records(judged: Given | Difference) -> Iterator[dict[str, Any]]:
-    step = judged.step
-    texts = judged.values if isinstance(judged, Difference) else judged.texts
-    codes, right = step.on_paper(judged.codes), step.value
-    yours = step.on_paper(judged.yours) if isinstance(judged, Compared) else None
-    no_numbers = verdicts.unreadable_cells(judged) if isinstance(judged, Given) else {}
-    queries = ["query"] * (right.ndim - len(step.leading) - 2)
-    names = [*step.leading, *queries, "row", "col"][-right.ndim :]
-    places = verdicts.places if isinstance(judged, Given) else some_places
-    for at in places(codes != judged_steps.CORRECT):
-        last = zip(step.axes[-2:], at[-2:], strict=True)
-        yield {
-            **dict(zip(names, at, strict=True)),
-            "label": [label_at(step, axis, i) for axis, i in last],
-            "given": str(texts[at]),
-            "expected": _json_number(float(right[at])),
-            "expected_from_yours": None if yours is None else _json_number(float(yours[at])),
-            "status": judged_steps.STATUSES[codes[at]],
-            **({"message": no_numbers[at]} if at in no_numbers else {}),
-        }
-
-
-def _json_number(value: float) -> float | str | None:
-    if isnan(value):
-        return None
-    return every_digit(value) if isinf(value) else value
-
-
 def as_gradescope(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
     """Yield the results of one student, with a test for each step that has points.
 
@@ -281,9 +159,14 @@ def as_gradescope(graded: Iterable[Graded], selection: ReportSelection) -> Itera
 
 def _results(graded: Sequence[Graded], selection: ReportSelection) -> dict[str, Any]:
     tests = [test for n, one in enumerate(graded, 1) for test in _tests(one, str(n), selection)]
+    lines = list[str]()
+    for one in graded:
+        lines.append(f"{visible(one.title)}: {_verdict(one)}" if one.title else _verdict(one))
+        if isinstance(one, Report) and one.skipped:
+            lines.append(verdicts.skipped(one.skipped))
     return {
         "score": as_points(sum(test["score"] for test in tests)),
-        "output": "\n".join(line for one in graded for line in _lines(one)),
+        "output": "\n".join(lines),
         "output_format": "text",
         "test_output_format": "text",
         "test_name_format": "text",
@@ -292,13 +175,6 @@ def _results(graded: Sequence[Graded], selection: ReportSelection) -> dict[str, 
         "tests": tests,
         "extra_data": {"student": visible(graded[0].name)} if graded else {},
     }
-
-
-def _lines(one: Graded) -> Iterator[str]:
-    title = f"{visible(one.title)}: " if one.title else ""
-    yield f"{title}{_verdict(one)}"
-    if isinstance(one, Report) and one.skipped:
-        yield verdicts.skipped(one.skipped)
 
 
 def _verdict(one: Graded) -> str:
@@ -314,15 +190,27 @@ def _tests(one: Graded, number: str, selection: ReportSelection) -> Iterator[dic
         return
     page, marking = report_page(one, selection, selection.solution), one.marking
     names = tuple(marking.points) or marking.ask
+
+    def lines_of(step: str) -> Iterator[str]:
+        remark = page.remarks[step]
+        if remark.sign == "✗" and remark.first_wrong:
+            yield f"the first wrong number is {remark.first_wrong}"
+        if outcome := OUTCOMES.get(remark.status, remark.outcome):
+            yield outcome
+        for parts in remark.sentences:
+            yield " ".join(filter(None, parts))
+
     if not names:
         mistakes = [one.findings[name].id for name in one.wrong_steps if name in one.findings]
         score = float(one.verdict == "correct")
-        yield _test(score, 1.0, title, number, _whole(page), mistakes, verdict=one.verdict)
+        lines = [page.verdict, *page.said]
+        lines += [f"{name}: {line}" for name in page.remarks for line in lines_of(name)]
+        yield _test(score, 1.0, title, number, lines, mistakes, verdict=one.verdict)
     for place, name in enumerate(names, 1):
         possible = float(marking.points.get(name, 1.0))
         score = one.points[name] if marking.points else as_points(one.share(name))
         step, worst = one.answers[name], one.status(name)
-        lines = [OUTCOMES[worst]] if worst in OUTCOMES else list(_of_step(page, step))
+        lines = [OUTCOMES[worst]] if worst in OUTCOMES else [*lines_of(step)]
         missing = int((one.codes(name) == judged_steps.MISSING).sum())
         if missing and worst != "missing":
             lines.append(f"left out: {verdicts.cell_count(name, missing, one.codes(name).size)}")
@@ -330,23 +218,6 @@ def _tests(one: Graded, number: str, selection: ReportSelection) -> Iterator[dic
         about, where = f"{title}: {name}", f"{number}.{place}"
         mistakes = [finding.id] if finding else []
         yield _test(score, possible, about, where, lines, mistakes, step=name, status=worst)
-
-
-def _whole(page: ReportPage) -> Iterator[str]:
-    yield page.verdict
-    yield from page.said
-    for name in page.remarks:
-        yield from (f"{name}: {line}" for line in _of_step(page, name))
-
-
-def _of_step(page: ReportPage, name: str) -> Iterator[str]:
-    remark = page.remarks[name]
-    if remark.sign == "✗" and remark.first_wrong:
-        yield f"the first wrong number is {remark.first_wrong}"
-    if outcome := OUTCOMES.get(remark.status, remark.outcome):
-        yield outcome
-    for one in remark.sentences:
-        yield " ".join(filter(None, one))
 
 
 def _test(
