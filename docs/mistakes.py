@@ -60,6 +60,10 @@ BLANKS = {
     "d_model": 8,
     "p": 0.1,
     "done": "Blocked scores were set to −10",
+    "pairs": "halves",
+    "right_pairs": "neighbours",
+    "base": 500000,
+    "right_base": 10000,
 }
 """What stands in the blanks of conventions."""
 

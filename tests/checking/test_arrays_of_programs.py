@@ -18,7 +18,7 @@ import attncli
 from attncli.checking.mistakes.conventions import CONVENTIONS
 from attncli.core.attention.masks import Masked
 from attncli.core.tape.step import ShapeError
-from tests.checking.test_causes_of_dumps import CAUSES
+from tests.checking import test_causes_of_dumps, test_causes_of_places
 from tests.conftest import DATA, SAMPLES, Attn
 
 Array = np.ndarray[Any, Any]
@@ -60,7 +60,8 @@ def test_a_convention_is_named(layer: Layer, shown: str) -> None:
 
 
 def test_every_convention_has_a_layer_or_is_drawn() -> None:
-    assert {name for _, name, *_ in LAYERS} | {*CAUSES} >= {*CONVENTIONS}
+    drawn = {*test_causes_of_dumps.CAUSES, *test_causes_of_places.CAUSES}
+    assert {name for _, name, *_ in LAYERS} | drawn >= {*CONVENTIONS}
 
 
 @pytest.mark.parametrize("layer", LAYERS[::3], ids=lambda layer: f"{layer[0]}-{layer[1]}")

@@ -16,6 +16,7 @@ import numpy as np
 from attncli.checking.judging.judged_steps import Finding
 from attncli.checking.mistakes import of_places, of_scores, of_weights
 from attncli.checking.mistakes.convention import Arrays, Convention, Keys, Search
+from attncli.checking.mistakes.conventions_of_places import OF_PLACES
 from attncli.checking.mistakes.of_programs import OF_PROGRAMS
 from attncli.core.attention.masks import Mask, Masked, kept
 from attncli.core.calculation.mistake import (
@@ -237,4 +238,5 @@ CONVENTIONS: dict[str, Convention] = {
         (_batch_second,),
     ),
     **OF_PROGRAMS,
+    **OF_PLACES,
 }

@@ -326,7 +326,7 @@ def mask_part_forgotten(step: Step, trace: Trace) -> Changes:
             masks[text(part)] = _with_condition(mask, formula)
     for name, other in masks.items():
         if any(keep is not None for keep in _kept(other, step)):
-            yield from ((masked, {"part": name}) for masked in _masked_by(other, step))
+            yield from ((masked, {"part": name}) for masked in masked_by(other, step))
 
 
 @mistake(
@@ -336,7 +336,7 @@ def mask_part_forgotten(step: Step, trace: Trace) -> Changes:
 def mask_and_or(step: Step, trace: Trace) -> Changes:
     if joined := _joined(mask := trace.problem.rules.mask):
         other = "or" if joined.word == "and" else "and"
-        for masked in _masked_by(_with_condition(mask, replace(joined, word=other)), step):
+        for masked in masked_by(_with_condition(mask, replace(joined, word=other)), step):
             yield masked, {"other": other, "word": joined.word}
 
 
@@ -350,7 +350,7 @@ def mask_counted_from_0(step: Step, trace: Trace) -> Changes:
 
     if "when" in (mask := trace.problem.rules.mask):
         other = _with_condition(mask, substituted(mask["when"].formula, less_1))
-        yield from _masked_by(other, step)
+        yield from masked_by(other, step)
 
 
 def _joined(mask: Mask) -> Infix | None:
@@ -371,7 +371,7 @@ def _kept(mask: Mask, step: Step) -> list[Array | None]:
     return []
 
 
-def _masked_by(mask: Mask, step: Step) -> Iterator[Masked]:
+def masked_by(mask: Mask, step: Step) -> Iterator[Masked]:
     masked = made_by(Masked, step)
     for keep in _kept(mask, step):
         if masked:
@@ -392,7 +392,7 @@ def mask_off_by_one(step: Step, trace: Trace) -> Changes:
     if masks[-1].get("causal"):
         rule = "A causal mask keeps the diagonal: a token sees itself and what is before it."
     for other in (other for one in masks for other in _moved(one)):
-        yield from ((one, {"rule": rule}) for one in _masked_by(other, step))
+        yield from ((one, {"rule": rule}) for one in masked_by(other, step))
     if "window" in mask:  # each query without its own place
         yield with_mask(masked, right * (1 - np.eye(*step.array.shape[-2:]))), {"rule": rule}
 

@@ -315,7 +315,13 @@ class BiasAdded(Operation):
         return filled(scores.shape, worked)
 
     def numbers(self, heads: int, n: int, m: int) -> Array:
-        """Return what is added, (heads, n, m)."""
+        """Return what is added, (heads, n, m).
+
+        Raises:
+            ShapeError: for another number of heads, as after a mistake.
+        """
+        if self.rule.line is not None and len(self.rule.line) != heads:
+            raise ShapeError
         return np.stack([self.rule.at(h, slice(0, n), slice(0, m)) for h in range(heads)])
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
