@@ -167,3 +167,13 @@ def test_an_order_of_keys_that_shows_in_the_weights_alone(words: str) -> None:
         report = checked(random, words, "cache_upside_down", shown, "float64")
         assert report.verdict == verdict
         assert (report.convention is not None) == (verdict == "wrong")
+
+
+def test_wrong_numbers_beside_alibi_and_one_key_head() -> None:
+    """Mistakes that make scores of another number of heads have no biases."""
+    random = np.random.default_rng(0)
+    keys: Keys = {"heads": 6, "kv_heads": 1, "positions": "alibi", "X": random.normal(size=(5, 24))}
+    keys |= {"W_k": random.normal(size=(24, 4)), "W_v": random.normal(size=(24, 4))}
+    problem = attncli.Problem(**keys)
+    assert attncli.check(problem, {"output": random.normal(size=(5, 24))}).verdict == "wrong"
+    assert attncli.check(problem, {"output": np.eye(5, 24).tolist()}).verdict == "wrong"
