@@ -310,6 +310,21 @@ class AnswerKey:
             unearned=unearned,
         )
 
+    def _of_another_problem(
+        self, way: Way, steps: Mapping[str, Judged], findings: dict[str, Finding]
+    ) -> dict[str, Finding]:
+        """Return what is said of wrong steps if another problem was worked, and that right."""
+        from attncli.checking.mistakes.conventions import of_another_problem
+
+        first = next((name for name in steps if name in way.wrong), "")
+        is_open = first not in findings or findings[first].id in judged_steps.SHAPES
+        cause = of_another_problem(way) if first and is_open else None
+        if cause is None:
+            return findings
+        advice = f"Work it again when {first} is right."
+        later = replace(cause, what=f"This follows from {first}.", advice=advice)
+        return {**dict.fromkeys(way.wrong, later), first: cause}
+
     def _answered_by(self, name: str, shown: Container[str], renamed: Mapping[str, str]) -> str:
         """Return the step whose numbers count for a wanted one: itself, or one that equals it."""
         base = self._same.get(name, name)
@@ -336,6 +351,7 @@ class AnswerKey:
                 return replace(report, skipped=skipped)
             way = likeliest_way(Way(reference, matrices, submission))
             steps, findings = carried_forward(way.judge)
+            findings = self._of_another_problem(way, steps, findings)
         trace, shown = way.reference.trace, way.matrices
         report = self._report(submission, trace, steps, findings, shown, way.said, way.renamed)
         return replace(report, skipped=skipped)

@@ -110,3 +110,18 @@ def test_one_thing_wrong_in_a_formula_is_named(
     answers = {name: wrong.get(name, every[name].value).round(4).tolist() for name in names}
     found = key.check(answers).findings.get(step)
     assert [[x.id, x.message] for x in ((found, *found.also) if found else ())] == named
+
+
+@pytest.mark.parametrize("scale", [{}, {"scale": 2**-0.5}], ids=["√d_model", "√d_k"])
+@pytest.mark.parametrize("shown", [["scores", "weights", "output"], ["Q", "weights"], ["output"]])
+def test_one_head_for_two_is_said_once(shown: list[str], scale: dict[str, Any]) -> None:
+    keys: dict[str, Any] = {"X": [[1, 0, 2, 1], [0, 1, 1, 0], [1, 1, 0, 2]]}
+    one = attncli.compute(attncli.Problem(**keys, **scale))
+    answers = {name: one[name].value.round(2).tolist() for name in shown}
+    report = attncli.check(attncli.Problem(**keys, heads=2), answers)
+    first, *later = (report.findings[name] for name in shown if name != "Q")
+    assert first.id == "heads_ignored"
+    assert first.message == "One head was worked with: this problem has 2 heads of 2 features."
+    follows = f"This follows from {report.first_wrong_step}."
+    assert [finding.message for finding in later] == [follows] * len(later)
+    assert attncli.check(attncli.Problem(**keys, **scale), answers).verdict == "correct"

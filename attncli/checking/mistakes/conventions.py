@@ -8,17 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from math import sqrt
 from typing import Any
 
 import numpy as np
 
+from attncli.checking.answers.answers import read_submission
 from attncli.checking.judging.judged_steps import Finding
+from attncli.checking.judging.operands import Reference
+from attncli.checking.judging.readings import Way
 from attncli.checking.mistakes import of_places, of_scores, of_weights
 from attncli.checking.mistakes.convention import Arrays, Convention, Keys, Search
 from attncli.checking.mistakes.conventions_of_places import OF_PLACES
 from attncli.checking.mistakes.of_programs import OF_PROGRAMS
 from attncli.core.attention.masks import Mask, Masked, kept
+from attncli.core.calculation.compute import compute
 from attncli.core.calculation.mistake import (
     Blanks,
     Mistake,
@@ -52,9 +57,30 @@ def by_conventions(trace: Trace, arrays: Arrays) -> Iterator[tuple[Finding, Chan
                 yield _finding(id_, trace.problem, words), change
         for change, words in convention.whole(trace, arrays) if convention.whole else ():
             yield _finding(id_, trace.problem, words), change
-        for keys in convention.keys(trace.problem) if convention.keys else ():
-            with suppress(InputError):  # the keys do not go together
-                yield _finding(id_, trace.problem), trace.problem.with_keys(keys)
+        yield from _other_problems(id_, trace.problem)
+
+
+def _other_problems(id_: str, problem: Problem) -> Iterator[tuple[Finding, Problem]]:
+    convention = CONVENTIONS[id_]
+    for keys in convention.keys(problem) if convention.keys else ():
+        with suppress(InputError):  # the keys do not go together
+            yield _finding(id_, problem), problem.with_keys(keys)
+
+
+def of_another_problem(way: Way) -> Finding | None:
+    """Return the convention by which a submission is another problem that is worked right."""
+    make = partial(_references, way.reference.trace.problem)
+    for finding, reference in way.reference.kept(("other problems",), make):
+        with suppress(InputError):
+            matrices = read_submission(way.submission, reference.trace)[0]
+            if not Way(reference, matrices, way.submission).wrong:
+                return finding
+    return None
+
+
+def _references(problem: Problem) -> list[tuple[Finding, Reference]]:
+    every = (pair for id_ in CONVENTIONS for pair in _other_problems(id_, problem))
+    return [(finding, Reference(compute(other))) for finding, other in every]
 
 
 def _in_every_step(search: Search, trace: Trace) -> tuple[Change, Blanks]:
@@ -136,7 +162,10 @@ def _batch_second(step: Step, trace: Trace) -> Ways:
 
 def _one_head(problem: Problem) -> Iterator[Keys]:
     if problem.heads > 1:
-        yield {"heads": 1, "kv_heads": None}
+        one: Keys = {"heads": 1, "kv_heads": None}
+        yield one
+        if "scale" not in problem.given:
+            yield {**one, "scale": f"1/sqrt({problem.sizes['d_k']})"}
 
 
 SPLIT, MERGED = ("Q", "K", "V", "scores", "context"), ("concat", "output")

@@ -160,6 +160,9 @@ def _padding_zeroed(step: Step, trace: Trace) -> Ways:
 
 SET, ADDED = "Blocked scores were set to {}", "{} was added to blocked scores"
 
+MAX_EXPONENT = 40.0
+"""Maximum difference of two scores of which floats show the weights: e^−40 is 4 × 10⁻¹⁸."""
+
 FILLS = (
     *((SET, fill) for fill in (-10.0, -100.0, -1e3, -1e4)),
     *((ADDED, fill) for fill in (-10.0, -100.0, -1e3, -1e4, -1e9)),
@@ -169,13 +172,21 @@ FILLS = (
 
 def _filled(trace: Trace, _: Arrays) -> Ways:
     every = [(step, masked) for step in trace if (masked := made_by(Masked, step))]
-    for done, fill in FILLS if every else ():
+    least = min((_least_seen(step.array) for step, _ in every), default=np.inf)
+    for done, fill in (one for one in FILLS if one[1] > least):
 
         def put(scores: Array, keep: Array, done: str = done, fill: float = fill) -> Array:
             return np.where(keep != 0, scores, fill if done == SET else scores + fill)
 
         change = {step.name: wrong(put, one.operand, one.mask) for step, one in every}
         yield change, {"done": done.format(f"−{-fill:g}")}
+
+
+def _least_seen(masked: Array) -> float:
+    """Return the number below which a fill gives no weight; where a query sees no key, any does."""
+    if (masked == -np.inf).all(axis=-1).any():
+        return -np.inf
+    return float(masked.min(where=masked > -np.inf, initial=np.inf)) - MAX_EXPONENT
 
 
 def _unmasked(part: Step) -> Expression:
@@ -223,6 +234,7 @@ def _stored_after_tokens(trace: Trace, _: Arrays) -> Ways:
         step.name
         for step in trace
         if "head" in step.leading and step.trailing[-1] == "feature" and not step.backward
+        if step.array.shape[HEAD] == step.array.shape[TOKEN]  # or they are read so
     ]
     after = [name for name in every if name.endswith("context")]
     before = [name for name in every if name not in after]
