@@ -314,12 +314,13 @@ class AnswerKey:
         self, way: Way, steps: Mapping[str, Judged], findings: dict[str, Finding]
     ) -> dict[str, Finding]:
         """Return what is said of wrong steps if another problem was worked, and that right."""
+        first = next((name for name in steps if name in way.wrong), "")
+        is_explained = first in findings and findings[first].id not in judged_steps.SHAPES
+        if not first or is_explained:
+            return findings
         from attncli.checking.mistakes.conventions import of_another_problem
 
-        first = next((name for name in steps if name in way.wrong), "")
-        is_open = first not in findings or findings[first].id in judged_steps.SHAPES
-        cause = of_another_problem(way) if first and is_open else None
-        if cause is None:
+        if (cause := of_another_problem(way)) is None:
             return findings
         advice = f"Work it again when {first} is right."
         later = replace(cause, what=f"This follows from {first}.", advice=advice)
