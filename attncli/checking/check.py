@@ -58,6 +58,7 @@ class Report(Record, Shown, eq=False):
         convention: what was done otherwise in the whole of such a calculation.
         unearned: the rows that follow from invented numbers without work, and earn 0, by step.
         apart: how many numbers of a step were not compared, as their query sees no key.
+        no_cause: why the cause of the first array that differs is unknown; "" if none is found.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Report(Record, Shown, eq=False):
     convention: Finding | None = None
     unearned: Mapping[str, Array] = EMPTY
     apart: Mapping[str, int] = EMPTY
+    no_cause: str = ""
 
     @property
     def tells_place(self) -> bool:

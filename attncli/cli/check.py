@@ -1,10 +1,10 @@
 """`attn check`: hand-worked answers against the right ones."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -17,6 +17,7 @@ from attncli.core.records import Record, replace
 from attncli.core.text.strings import alike, safe, visible
 
 if TYPE_CHECKING:
+    from attncli.checking.two_dumps import TwoDumps
     from attncli.classroom.assignment import Assignment
     from attncli.classroom.class_page import StudentRow
     from attncli.classroom.grading import Grading, Student
@@ -44,9 +45,17 @@ REPORTS_HELP = options.OUT_HELP.format("{student}.html", "student")
 FEEDBACK_HELP = "Write a page for each student, and one of the class."
 TOTALS_HELP = "One row per student with the points of each problem: CSV or TSV."
 SOLUTION_HELP = "Show students the right numbers, too."
+REFERENCE_HELP = """Arrays of another program, with which those of INPUT and ANSWERS are compared;
+by default INPUT, where it holds no X, but steps."""
 VERBOSE_HELP = "Show five wrong numbers of each array from a program."
 
 CLASS_PAGE = "index.html"
+
+DUMP_SUFFIXES = (".npz", ".safetensors", ".json")
+"""Suffixes of files that may hold the arrays of a program, and not a problem."""
+
+OF_ARRAYS = ("marking.dtype", "marking.rtol", "marking.tolerance")
+"""The parts of the marking that two dumps have."""
 
 NamesFlag = Annotated[str | None, options.more(metavar="'NAME: STEP, …'", help=NAMES_HELP)]
 MapFlag = Annotated[WordList, options.more("--map", metavar="HEADING=CELL", help=MAP_HELP)]
@@ -60,6 +69,7 @@ def check(
     names: NamesFlag = None,
     strict: Annotated[bool, options.marking("--strict", help=STRICT_HELP)] = False,
     asked: Annotated[options.TextsByKey, options.marking_flags()],
+    reference: Annotated[str | None, options.more(metavar="FILE", help=REFERENCE_HELP)] = None,
     map_: MapFlag = None,
     roster: Annotated[str | None, options.marking("--for", metavar="FILE", help=CLASS_HELP)] = None,
     manifest: Annotated[str | None, options.more(metavar="FILE", help=MANIFEST_HELP)] = None,
@@ -79,7 +89,7 @@ def check(
 ) -> None:
     sources = list(answers or ())
     matrices = options.matrix_flags(matrix, "weights=w.csv")
-    files = [problem, *sources, *(file for _, file in matrices)]
+    files = [problem, *sources, *filter(None, [reference]), *(file for _, file in matrices)]
     options.prepare(files, out, feedback, manifest, jobs=workers.jobs)
     from attncli.classroom.grading import Grading, silent
     from attncli.classroom.name_index import read_roster
@@ -94,6 +104,14 @@ def check(
     if problem_only:
         is_more = format_ != "table" or out is not None or sources or of_answers
         return _print_weaknesses(problem, overrides, selection.digits, display, bool(is_more))
+    if reference is not None or _is_dump(problem, sources):
+        mine = sources if reference is None else [problem, *sources]
+        others = {"matrix": matrix, "names": names, "map": map_, "for": roster, "strict": strict}
+        others |= {"manifest": manifest, "feedback": feedback, "totals": totals}
+        _refuse_flags_of_answers(asked, others, format_)
+        dumps = _two_dumps(reference or problem, asked, settings.allow_outside)
+        each = partial(_students_of_dumps, dumps, mine)
+        raise typer.Exit(_report(each, False, format_, selection, out, None, display))
     assignment = _assignment(problem, overrides)
     people = None if roster is None else read_roster(roster, options.standard_input())
     selection = replace(selection, points=assignment.points, totals=totals)
@@ -126,9 +144,6 @@ def _mark(
     display: Display,
 ) -> int:
     """Write the reports of all students, or the manifest; return the exit status."""
-    from attncli.formats import FORMATS
-    from attncli.printing.class_report import Tally
-
     if grading.manifest and not Path(grading.manifest).exists():
         _write_manifest(grading, sources, Path(grading.manifest))
         return 0
@@ -136,14 +151,35 @@ def _mark(
         _refuse_totals(grading.assignment, format_, out)
     if "-" in sources:
         options.wait_for("answers")
+
+    def every(mark: "Mark") -> Iterable[Marked]:
+        if pool:
+            return grading.parts(sources, pool, mark)
+        return map(mark, grading.students(sources))
+
+    return _report(every, pool is not None, format_, selection, out, feedback, display)
+
+
+def _report(
+    every: "Callable[[Mark], Iterable[Marked]]",
+    has_pool: bool,
+    format_: str,
+    selection: "ReportSelection",
+    out: str | None,
+    feedback: str | None,
+    display: Display,
+) -> int:
+    """Write the reports of all students; return the exit status."""
+    from attncli.printing.class_report import Tally
+    from attncli.formats import FORMATS
+
     prints = not selection.quiet and format_ == "table" and out is None
     has_rows = format_ in ("csv", "tsv", "json") and not (selection.totals or targets.is_many(out))
     # Then the processes of the pool write.
-    rows = FORMATS[format_].reports if pool and has_rows else None
-    mark = partial(_marked, selection, rows, feedback is not None)
-    every = grading.parts(sources, pool, mark) if pool else map(mark, grading.students(sources))
+    rows = FORMATS[format_].reports if has_pool and has_rows else None
+    marked = every(partial(_marked, selection, rows, feedback is not None))
     statuses, tally = {0}, Tally(doubts_key=True)
-    graded = _watched(output.counted(every, "students", prints=prints), statuses, tally)
+    graded = _watched(output.counted(marked, "students", prints=prints), statuses, tally)
     if feedback is not None:
         graded = _with_pages(graded, Path(feedback), tally)
     students: Iterator[Any] = (one.student for one in graded)
@@ -185,6 +221,9 @@ def _write_totals(
     table, notes = totals(students, selection, TAB if format_ == "tsv" else ",")
     output.write_bytes([table.encode()], None if out is None else Path(out))
     output.warn(notes)
+
+
+Mark: TypeAlias = "Callable[[Student], Marked]"
 
 
 class Marked(Record):
@@ -254,6 +293,46 @@ def _with_pages(students: Iterable[Marked], folder: Path, tally: "Tally") -> Ite
         rows.append(replace(row, page=name))
         yield student
     output.write_bytes(class_page(rows, tally), folder / CLASS_PAGE)
+
+
+def _is_dump(problem: str, sources: list[str]) -> bool:
+    """Return True if the first of several files holds arrays of steps, and no problem."""
+    if not sources or Path(problem).suffix.lower() not in DUMP_SUFFIXES:
+        return False
+    from attncli.reading.dumps import is_dump
+
+    return is_dump(problem)
+
+
+def _refuse_flags_of_answers(
+    keys: "Mapping[str, str]", others: "Mapping[str, object]", format_: str
+) -> None:
+    """Refuse flags that two dumps do not have, and formats that show a problem."""
+    from attncli.core.problem.marking import FLAGS
+
+    parts = [key.removeprefix("marking.") for key in keys if key not in OF_ARRAYS]
+    for name in [*parts, *(name for name, value in others.items() if value)]:
+        flag = FLAGS.get(name, f"--{name}")
+        raise fail(f"{flag} is of answers to a problem", hint="leave it out for two dumps")
+    if format_ in ("html", "gradescope"):
+        hint = "take table, markdown, csv or json"
+        raise fail(f"-f {format_} shows a problem, and two dumps have none", hint=hint)
+
+
+def _two_dumps(reference: str, keys: "Mapping[str, str]", outside: bool) -> "TwoDumps":
+    """Return a reference with which dumps are compared, as far as the marking allows."""
+    from attncli.checking.two_dumps import TwoDumps
+    from attncli.core.problem.problem import Problem
+    from attncli.reading.dumps import read_dump
+
+    parts = {key.removeprefix("marking."): text for key, text in keys.items()}
+    marking = Problem(X=[[1]]).marked(parts).marking  # which reads the texts
+    stdin = options.standard_input()
+    return TwoDumps(reference, read_dump(reference, stdin, outside), marking, stdin, outside)
+
+
+def _students_of_dumps(dumps: "TwoDumps", sources: list[str], mark: "Mark") -> Iterable["Marked"]:
+    return map(mark, dumps.students(sources))
 
 
 def _assignment(source: str, overrides: "Overrides") -> "Assignment":

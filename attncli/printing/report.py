@@ -5,7 +5,7 @@ Writers print the page.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isinf, isnan
 from typing import Any
 
@@ -36,6 +36,9 @@ MARK_OF_CELL = {
 
 MOST_OF_ARRAY = 5
 """Maximum number of wrong cells of an array from a program that are shown. Chosen."""
+
+MOST_ARRAYS, ARRAYS_BEFORE = 12, 4
+"""Maximum number of arrays of a program that are shown, and of those before a wrong one. Chosen."""
 
 SIGN_OF_STATUS = {"last_digit": "≈", "rounded_early": "≈", "follows": "→"}
 """The sign of a step by its status: ✓ for a right one, and ✗ for a wrong one."""
@@ -130,7 +133,9 @@ class ReportPage(Record):
 
 def report_page(report: Report, selection: ReportSelection, solution: bool = True) -> ReportPage:
     """Return the page of a report; without the solution, no number that reveals it."""
-    written = [judged for judged in report.steps.values() if judged.status != "missing"]
+    every = [judged for judged in report.steps.values() if judged.status != "missing"]
+    written = _near_first_wrong(report, every) if report.dtype and not selection.full else every
+    hidden = [one for one in every if not any(one is other for other in written)]
     remarks = {one.step.name: _remark(report, one, selection, solution) for one in written}
     return ReportPage(
         name=visible(report.name),
@@ -141,8 +146,22 @@ def report_page(report: Report, selection: ReportSelection, solution: bool = Tru
         comment=verdicts.comment_lines(report),
         said=report.said,
         remarks=remarks,
-        missing=tuple(verdicts.missing(report)),
+        missing=(*verdicts.missing(report), *_hidden(report, hidden)),
     )
+
+
+def _near_first_wrong(report: Report, every: Sequence[Judged]) -> Sequence[Judged]:
+    """Return the arrays of a program that are shown: the first wrong one, and those around it."""
+    names = [judged.step.name for judged in every]
+    first = report.first_wrong_step
+    start = max(names.index(first) - ARRAYS_BEFORE, 0) if first in names else 0
+    return every[start : start + MOST_ARRAYS]
+
+
+def _hidden(report: Report, every: Sequence[Judged]) -> Iterator[str]:
+    if every:
+        wrong = sum(map(report.is_wrong, every))
+        yield f"… and {count_of(len(every), 'array')} more, {wrong} of them wrong; --full shows all"
 
 
 def sign_of(report: Report, judged: Judged) -> str:
@@ -351,7 +370,8 @@ def _cell_records(judged: Given | Difference) -> Iterator[dict[str, Any]]:
     codes, right = step.on_paper(judged.codes), step.value
     yours = step.on_paper(judged.yours) if isinstance(judged, Compared) else None
     no_numbers = verdicts.unreadable_cells(judged) if isinstance(judged, Given) else {}
-    queries = ["query"] * (right.ndim - len(step.leading) - 2)
+    others = step.axes[len(step.leading) : -2]
+    queries = ["query"] if len(others) == 1 else others  # of an unknown calculation many
     names = [*step.leading, *queries, "row", "col"][-right.ndim :]
     places = verdicts.places if isinstance(judged, Given) else some_places
     for at in places(codes != judged_steps.CORRECT):

@@ -215,7 +215,8 @@ def unexplained(report: Report, judged: Judged, solution: bool = True) -> Iterat
             count = int(wrong.sum())
             differ, them = ("differs", "it") if count == 1 else ("differ", "them")
             said = f"{count:,} of {wrong.size:,} numbers {differ}"
-            yield f"{said}; no known convention or mistake gives {them}."
+            why = report.no_cause or f"no known convention or mistake gives {them}"
+            yield f"{said}; {why}."
         return
     if wrong.any() and _is_unexplained(report, step):
         hint = _what_to_compare(report, step, solution)

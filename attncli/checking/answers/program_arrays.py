@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -45,11 +45,20 @@ def dtype_of(every: Mapping[str, Any], trace: Trace, marking: Marking) -> str:
     kinds = {_kind(answers[key]) for key in arrays}
     if not arrays or any(_is_handwork(raw) for key, raw in answers.items() if key not in arrays):
         return ""
-    numbers = [a[np.isfinite(a)] for a in arrays.values()]
-    is_short = all((a.astype("f4") == a).all() for a in numbers)
-    if kinds == {"float64"} and is_short and any((a != np.round(a)).any() for a in numbers):
-        kinds = {"float32"}  # whole numbers do not tell
-    return marking.dtype or max(kinds, key=ROUNDOFF.__getitem__)
+    return marking.dtype or type_of_floats(arrays.values(), kinds)
+
+
+def type_of_floats(arrays: Iterable[Array], kinds: Collection[str] = ()) -> str:
+    """Return the coarsest type of floats; float32 for arrays of float64 with such numbers alone.
+
+    `kinds` are the types in which the arrays were written; by default those that they have.
+    """
+    finite = [array[np.isfinite(array)] for array in arrays]
+    kinds = set(kinds or map(_kind, finite))
+    is_short = all((a.astype("f4") == a).all() for a in finite)
+    if kinds == {"float64"} and is_short and any((a != np.round(a)).any() for a in finite):
+        return "float32"  # whole numbers do not tell
+    return max(kinds, key=ROUNDOFF.__getitem__)
 
 
 def _kind(raw: Any) -> str:

@@ -1,0 +1,431 @@
+"""What two programs saved, compared step by step: the first that differs, and its cause.
+
+Where the inputs of that step are in the reference, too, and attn gets the reference's numbers from
+them, the other program is checked as a submission. Else only what numbers show by themselves.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from itertools import permutations, product
+from typing import Any, BinaryIO, TypeAlias
+
+import numpy as np
+
+from attncli.checking.answers.answers import LIKE_BLOCKED
+from attncli.checking.answers.program_arrays import ROUNDOFF, type_of_floats
+from attncli.checking.check import AnswerKey, Graded, Report
+from attncli.checking.comparison import MAX_ERRORS
+from attncli.checking.judging import judged_steps
+from attncli.checking.judging.judged_steps import Difference, Finding
+from attncli.checking.mistakes.conventions import CONVENTIONS
+from attncli.core.arithmetic.elements import Array
+from attncli.core.calculation.trace import Trace
+from attncli.core.errors import InputError, Place, fail, located
+from attncli.core.numbers.written import shape_words
+from attncli.core.problem.key_values import key_of
+from attncli.core.problem.keys import KEYS
+from attncli.core.problem.marking import Marking
+from attncli.core.problem.problem import Problem
+from attncli.core.records import Record, replace
+from attncli.core.tape.cell_names import ALIASES, HEADS_AFTER_TOKENS, meant
+from attncli.core.tape.step import Step
+from attncli.core.text.strings import all_of, regex, visible
+from attncli.reading.document import Unread
+from attncli.reading.dumps import DumpedArray, read_dump
+
+Dump: TypeAlias = Mapping[str, DumpedArray]
+
+ROUNDINGS = {"float64": 64.0, "float32": 64.0, "float16": 4.0, "bfloat16": 4.0}
+"""Estimate of the error that an array of an unknown calculation carries, in roundings of its
+largest number; √l times as much in layer l. Sums of 16-bit floats are made in 32 bits. Chosen."""
+
+MAX_SAMPLED = 1_000
+"""Maximum number of numbers by which arrays of one shape are told apart. Chosen."""
+
+MAX_UNLIKE = 0.1
+"""Maximum distance of an array from one of another name that is taken for the same step, relative
+to its length. Chosen."""
+
+MAX_AXES = 4
+"""Maximum number of axes of an array that is tried with them in every order. Chosen."""
+
+OF_PROJECTIONS = {"X", "W_q", "W_k"}
+"""The inputs of a layer by which queries and keys are known."""
+
+MAX_NAMED = 6
+"""Maximum number of names that a sentence lists. Chosen."""
+
+OF_LAYER = regex(r"(?:^|.*?[._])(\d+)\.(.+)")
+"""A name with the number of a layer: model.layers.3.self_attn.q_proj."""
+
+
+class Name(Record):
+    """The name of an array in its parts: the number of the layer, or -1, and what comes after."""
+
+    layer: int
+    tail: str
+
+    @property
+    def last(self) -> str:
+        """What tells the array in its module: the last word, or a module and its weight."""
+        *modules, last = self.tail.split(".")
+        return ".".join([*modules[-1:], last]) if last in ("weight", "bias") else last
+
+    @property
+    def meaning(self) -> str:
+        """The step, or the key of a problem, that it means; "" for none, or for several."""
+        steps = meant(self.last, ALIASES)
+        if len(steps) == 1:
+            return steps[0]
+        key = key_of(self.last)
+        # What a module q_proj gives is no weight.
+        is_output = key[:2] in ("W_", "b_") and key[0].lower() != self.last[:1].lower()
+        return key if key in KEYS and (not is_output or "." in self.last) else ""
+
+
+def parts_of(name: str) -> Name:
+    """Return the parts of a name.
+
+    >>> parts_of("blocks.3.attn.hook_pattern").meaning, parts_of("h.0.mlp").layer
+    ('weights', 0)
+    """
+    match = OF_LAYER.fullmatch(name)
+    return Name(int(match[1]), match[2]) if match else Name(-1, name)
+
+
+class Pair(Record):
+    """An array of the reference, and the one that is compared with it."""
+
+    name: str
+    other: str
+    how: str  # such as "numbers"; "" for the same name
+
+
+def pairs_of(reference: Dump, mine: Dump) -> list[Pair]:
+    """Return the arrays that belong together: by names, by meanings, then by numbers, by shapes."""
+    pairs: dict[str, Pair] = {}
+    left, right = dict(reference), dict(mine)
+
+    def pair(name: str, other: str, how: str) -> None:
+        pairs[name] = Pair(name, other, how)
+        del left[name], right[other]
+
+    def by_key(how: str, key: Callable[[str, Array], Hashable]) -> None:
+        keys, others = _by_key(left, key), _by_key(right, key)
+        for value in keys.keys() & others.keys():
+            pair(keys[value], others[value], how)
+
+    by_key("", lambda name, _: name)
+    by_key("names", lambda name, _: parts_of(name))
+    by_key("names", lambda name, _: (parts_of(name).layer, parts_of(name).last))
+    by_key("meanings", lambda name, _: (parts_of(name).layer, parts_of(name).meaning or name))
+    by_key("meanings", lambda name, _: parts_of(name).meaning or name)
+    by_key("shapes", lambda name, numbers: (parts_of(name).layer, *_sizes(numbers)))
+    for name in [*left]:
+        numbers = left[name].numbers
+        distances = {other: _unlikeness(numbers, one.numbers) for other, one in right.items()}
+        nearest = min(distances, key=distances.__getitem__, default="")
+        if nearest and distances[nearest] <= MAX_UNLIKE:
+            pair(name, nearest, "numbers")
+    by_key("shapes", lambda _, numbers: tuple(_sizes(numbers)))
+    return _in_order([pairs[name] for name in reference if name in pairs])
+
+
+def _by_key(dump: Dump, key: Callable[[str, Array], Hashable]) -> dict[Hashable, str]:
+    """Return the names of arrays by a key, without those that share it."""
+    keys = {name: key(name, one.numbers) for name, one in dump.items()}
+    counts = Counter(keys.values())
+    return {value: name for name, value in keys.items() if counts[value] == 1}
+
+
+def _in_order(pairs: list[Pair]) -> list[Pair]:
+    """Return pairs in the order of computation, if each is a known step; else as they are."""
+    order = {meaning: rank for rank, meaning in enumerate((*KEYS, *ALIASES))}
+    every = {pair: parts_of(pair.name) for pair in pairs}
+    if not all(parts.meaning for parts in every.values()):
+        return pairs
+    return sorted(pairs, key=lambda pair: (every[pair].layer, order[every[pair].meaning]))
+
+
+def _unlikeness(right: Array, numbers: Array) -> float:
+    """Return the distance of some numbers, relative to their length; ∞ for another shape."""
+    if _sizes(right) != _sizes(numbers):
+        return np.inf
+    some = slice(None, None, max(1, right.size // MAX_SAMPLED))
+    a, b = (np.nan_to_num(one.ravel()[some].astype(float)) for one in (right, numbers))
+    length = float(np.linalg.norm(a))
+    return float(np.linalg.norm(a - b)) / length if length else np.inf
+
+
+def _sizes(array: Array) -> list[int]:
+    """Return the sizes of the axes that tell shapes apart; programs leave out those of size 1."""
+    return [size for size in array.shape if size > 1]
+
+
+class Compared(Record, eq=False):
+    """A pair of arrays, and how far they may differ.
+
+    Attributes:
+        right: the numbers of the reference.
+        numbers: those of the other program, in the same shape, unless that does not go.
+        error: the error that they carry.
+        limit: the maximum difference of right ones.
+    """
+
+    pair: Pair
+    right: Array
+    numbers: Array
+    is_left_out: Array
+    error: float
+    limit: float
+
+    @property
+    def fits(self) -> bool:
+        return self.right.shape == self.numbers.shape
+
+    def off(self, numbers: Array) -> Array:
+        """Return how far numbers of the same shape are from the reference; nan where both are."""
+        with np.errstate(invalid="ignore"):
+            off: Array = np.abs(numbers - self.right)
+        off[numbers == self.right] = 0
+        off[(numbers <= LIKE_BLOCKED) & (self.right <= LIKE_BLOCKED)] = 0
+        off[np.isnan(self.right) & np.isnan(numbers)] = 0
+        off[np.isnan(off)] = np.inf
+        off[self.is_left_out] = 0
+        return off
+
+    def agrees(self, numbers: Array) -> bool:
+        return numbers.shape == self.right.shape and bool((self.off(numbers) <= self.limit).all())
+
+    @cached_property
+    def judged(self) -> Difference:
+        axes = tuple(f"axis {number + 1}" for number in range(self.right.ndim))
+        step = Step(self.pair.name, self.pair.name, (), axes, {}, None, self.right)
+        if not self.fits:
+            codes = np.full(self.right.shape, judged_steps.WRONG, np.int8)
+            sizes, others = shape_words(self.numbers.shape), shape_words(self.right.shape)
+            fault = f"The shape is {sizes}, and that of the reference {others}."
+            return Difference(step, codes, np.full(codes.shape, np.nan), np.inf, np.inf, fault)
+        off = self.off(self.numbers)
+        codes = np.where(off > self.limit, judged_steps.WRONG, judged_steps.CORRECT).astype(np.int8)
+        codes[self.is_left_out] = judged_steps.MISSING
+        most = float(np.max(off, initial=0.0, where=~np.isnan(self.numbers)))
+        return Difference(step, codes, self.numbers, most, most / (self.error or 1.0))
+
+
+def _compared(pair: Pair, right: DumpedArray, other: DumpedArray, marking: Marking) -> Compared:
+    numbers, dtype = right.numbers.astype(float), marking.dtype
+    others = other.numbers.astype(float)
+    if _sizes(numbers) == _sizes(others):
+        others = others.reshape(numbers.shape)
+    left_out = np.zeros(numbers.shape, bool)
+    for one in (right, other):
+        if one.is_left_out is not None and one.is_left_out.size == left_out.size:
+            left_out |= one.is_left_out.reshape(numbers.shape)
+    is_compared = np.isfinite(numbers) & (numbers > LIKE_BLOCKED) & ~left_out
+    size = float(np.max(np.abs(numbers), initial=0.0, where=is_compared))
+    depth = float(max(parts_of(pair.name).layer, 0) + 1) ** 0.5
+    error = ROUNDINGS[dtype] * ROUNDOFF[dtype] * depth * size
+    limit = MAX_ERRORS[dtype] * error if marking.rtol is None else marking.rtol * size
+    limit += marking.tolerance + (right.error + other.error) * size
+    return Compared(pair, numbers, others, left_out, error, limit)
+
+
+def _by_numbers(first: Compared, every: Dump) -> Finding | None:
+    """Return what the numbers show by themselves: another layout, another step, a factor."""
+    for turned, line in _layouts(first):
+        if first.agrees(turned):
+            what = "The numbers are those of the reference in another layout."
+            return Finding("another_layout", what, f"Turn it by {line}.")
+    numbers = first.numbers
+    for name, one in every.items():
+        another = replace(first, right=one.numbers.astype(float))
+        if name != first.pair.name and one.is_left_out is None and another.agrees(numbers):
+            what = f"It holds the numbers of {visible(name)} in the reference."
+            advice = "Save the same place in both programs, or look for what comes between both."
+            return Finding("numbers_of_another_step", what, advice)
+    if not first.fits:
+        return None
+    known = np.isfinite(first.right) & np.isfinite(numbers) & ~first.is_left_out
+    right, given = (np.where(known, one, 0) for one in (first.right, numbers))
+    square = float((right * right).sum())
+    factor = float((right * given).sum()) / square if square else 0.0
+    if factor and first.agrees(numbers / factor):
+        what = f"Every number is {factor:.6g} times that of the reference."
+        return Finding("constant_factor", what, "Look for a scale that one of both leaves out.")
+    return None
+
+
+def _layouts(first: Compared) -> Iterator[tuple[Array, str]]:
+    """Yield the numbers with axes cut, joined and in other orders, and the line that does it."""
+    right, numbers = first.right, first.numbers
+    if right.size != numbers.size or max(right.ndim, numbers.ndim) > MAX_AXES:
+        return
+    name = f'mine["{visible(first.pair.other)}"]'
+    for order in permutations(range(right.ndim)):
+        cut, back = tuple(right.shape[axis] for axis in order), _inverse(order)
+        line = name if cut == numbers.shape else f"{name}.reshape{cut}"
+        line += f".transpose{back}" if back != tuple(range(right.ndim)) else ""
+        yield numbers.reshape(cut).transpose(back), line
+    for order in permutations(range(numbers.ndim)):
+        joined = numbers.transpose(order).reshape(right.shape)
+        yield joined, f"{name}.transpose{order}.reshape{right.shape}"
+
+
+def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(order.index(axis) for axis in range(len(order)))
+
+
+class TwoDumps(Record, eq=False):
+    """A reference, and how other dumps are compared with it.
+
+    Attributes:
+        name: the file of the reference.
+        reference: its arrays.
+        marking: how far others may be off.
+        stdin: what to read for "-".
+        allow_outside: whether a file may name others outside its folder.
+    """
+
+    name: str
+    reference: Dump
+    marking: Marking
+    stdin: BinaryIO | None = None
+    allow_outside: bool = False
+
+    def students(self, sources: Sequence[str]) -> Iterator[tuple[Graded]]:
+        return ((self._graded(source),) for source in sources)
+
+    def _graded(self, source: str) -> Graded:
+        """Return the report on a dump, or why it could not be read."""
+        try:
+            mine = read_dump(source, self.stdin, self.allow_outside)
+            with located(lambda _: Place(source)):
+                return self.report(source, mine)
+        except InputError as error:
+            return Unread(source, error)
+
+    def report(self, name: str, mine: Dump) -> Report:
+        """Return the report on the arrays of another dump.
+
+        Raises:
+            InputError: if no array belongs to one of the reference.
+        """
+        pairs = pairs_of(self.reference, mine)
+        if not pairs:
+            names = all_of([*map(visible, [*self.reference][:MAX_NAMED])])
+            message = "no array has a name, or a shape, of one of the reference"
+            raise fail(message, hint=f"that has such as {names}")
+        dtype = self.marking.dtype or _dtype_of((*self.reference.values(), *mine.values()))
+        marking = replace(self.marking, dtype=dtype)
+        every = [
+            _compared(pair, self.reference[pair.name], mine[pair.other], marking) for pair in pairs
+        ]
+        steps = {one.pair.name: one.judged for one in every}
+        first = next((one for one in every if one.judged.has(judged_steps.WRONG)), None)
+        finding, why = self._cause(first, every, marking) if first else (None, "")
+        return Report(
+            name,
+            Trace(Problem(X=[[1]], score="dot"), {}, {n: one.step for n, one in steps.items()}, {}),
+            steps,
+            {first.pair.name: finding} if first and finding else {},
+            said=tuple(_said(pairs, self.reference, mine)),
+            marking=marking,
+            title=f"compared with {visible(self.name)}",
+            dtype=dtype,
+            convention=finding if finding and finding.id in CONVENTIONS else None,
+            no_cause=why,
+        )
+
+    def _cause(
+        self, first: Compared, every: Sequence[Compared], marking: Marking
+    ) -> tuple[Finding | None, str]:
+        """Return the cause of the first array that differs, or why none is known."""
+        if first.judged.fault:
+            shape = Finding("wrong_shape", first.judged.fault, "Save arrays of the same shape.")
+            return _by_numbers(first, self.reference) or shape, ""
+        finding, why = self._from_inputs(first, every, marking)
+        return finding or _by_numbers(first, self.reference), why
+
+    def _from_inputs(
+        self, first: Compared, every: Sequence[Compared], marking: Marking
+    ) -> tuple[Finding | None, str]:
+        """Return what is wrong in the arrays as answers to the layer, if the reference has it."""
+        layer = parts_of(first.pair.name).layer
+        names = [name for name in self.reference if parts_of(name).layer in (layer, -1)]
+        known = {parts_of(name).meaning: name for name in names}
+        inputs = {key: self.reference[name] for key, name in known.items() if key in KEYS}
+        keys = {key: _heads_first(known[key], one) for key, one in inputs.items()}
+        if keys.keys() >= OF_PROJECTIONS:
+            keys = {key: array for key, array in keys.items() if key not in ("Q", "K", "V")}
+        is_here = keys.keys() >= OF_PROJECTIONS or keys.keys() >= {"Q", "K"}
+        is_cut = any(one.is_left_out is not None for one in inputs.values())
+        if is_cut or not is_here or parts_of(first.pair.name).meaning in ("", *keys):
+            return None, "its inputs are not in the reference, so no cause is sought"
+        before = every[: every.index(first) + 1]
+        here = [one for one in before if parts_of(one.pair.name).layer == layer]
+        steps = {parts_of(one.pair.name).meaning: one for one in here}
+        answers = {step: one for step, one in steps.items() if step and step not in keys}
+        parts = {part: getattr(marking, part) for part in ("dtype", "tolerance", "rtol")}
+        asked = {part: value for part, value in parts.items() if value}
+        sizes = [one.right.shape[-3] for one in answers.values() if one.right.ndim > 2]
+        for problem in _problems(keys, sizes[0] if sizes else 1):
+            with suppress(InputError):
+                key = AnswerKey(problem.marked(asked))
+                if key.check({s: one.right for s, one in answers.items()}).verdict == "correct":
+                    report = key.check({s: one.numbers for s, one in answers.items()})
+                    return report.findings.get(report.first_wrong_step or ""), ""
+        tried = "no mask or a causal one, and the scale 1/√d_k or 1"
+        return None, f"with {tried}, its inputs do not give the reference's numbers either"
+
+
+def _heads_first(name: str, one: DumpedArray) -> Array:
+    is_after = one.numbers.ndim > 2 and HEADS_AFTER_TOKENS.fullmatch(name)
+    return one.numbers.swapaxes(-2, -3) if is_after else one.numbers
+
+
+def _problems(keys: Mapping[str, Array], heads: int) -> Iterator[Problem]:
+    """Yield problems with some inputs that a program may have calculated, the usual ones first."""
+    given: dict[str, Any] = dict(keys)
+    if "Q" in keys:
+        given = {"V": keys["K"], **given}  # if V is left out, weights are compared alone
+    else:
+        given["heads"] = heads
+    masks = ["causal", None] if "mask" not in keys else [keys["mask"]]
+    for stored, mask, scale in product(("in_out", "out_in"), masks, (None, 1)):
+        more: dict[str, Any] = {"mask": mask, "scale": scale, "weights_as": stored}
+        if "Q" in keys and stored == "out_in":
+            return
+        with suppress(InputError):
+            yield Problem(
+                **given, **{key: value for key, value in more.items() if value is not None}
+            )
+
+
+def _dtype_of(every: Sequence[DumpedArray]) -> str:
+    told = {one.dtype for one in every} - {""}
+    bare = [one.numbers for one in every if not one.dtype]
+    kinds = told | ({type_of_floats(bare)} if bare else set())
+    return max(kinds, key=ROUNDOFF.__getitem__)
+
+
+def _said(pairs: Sequence[Pair], reference: Dump, mine: Dump) -> Iterator[str]:
+    """Yield sentences on names that differ, and on arrays that are compared with none."""
+    for how in dict.fromkeys(pair.how for pair in pairs if pair.how):
+        said = [f"{pair.other} with {pair.name}" for pair in pairs if pair.how == how]
+        yield f"Matched by their {how}: {_some(said)}."
+    left = [name for name in reference if name not in {pair.name for pair in pairs}]
+    right = [name for name in mine if name not in {pair.other for pair in pairs}]
+    for names, where in ((left, "the reference"), (right, "the other file")):
+        if names:
+            yield f"Only in {where}: {_some(names)}."
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = [visible(name) for name in names[:MAX_NAMED]]
+    more = [f"{len(names) - MAX_NAMED} more"] if len(names) > MAX_NAMED else []
+    return all_of([*shown, *more])

@@ -1,0 +1,214 @@
+"""Dumps of two programs: arrays that belong together, the first that differs, and its cause."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+from tests.conftest import Attn
+
+Array = np.ndarray[Any, Any]
+Arrays = dict[str, Array]
+
+TOKENS, HEADS, WIDTH = 5, 2, 4
+SHAPE = (1, TOKENS, HEADS, WIDTH)
+
+NAMES = {
+    "TransformerLens": (
+        *("blocks.{}.attn.hook_q", "blocks.{}.attn.hook_k", "blocks.{}.attn.hook_v"),
+        *("blocks.{}.attn.hook_pattern", "blocks.{}.attn.hook_z", "blocks.{}.hook_attn_out"),
+    ),
+    "weights and output": ("", "", "", "layers.{}.weights", "", "layers.{}.output"),
+    "other words": ("", "", "", "model.h.{}.probs_dump", "", "model.h.{}.o_dump"),
+}
+
+
+def model(names: str, wrong_layer: int = -1, layers: int = 4, **wrong: Any) -> Arrays:
+    """Return what some layers of attention give in float32; one may be calculated otherwise."""
+    found: Arrays = {}
+    x = np.random.default_rng(0).normal(size=(1, TOKENS, HEADS * WIDTH)).astype("f4")
+    for layer in range(layers):
+        random = np.random.default_rng(layer)
+        matrices = [random.normal(size=(8, 8)).astype("f4") / 3 for _ in range(4)]
+        keys: dict[str, Any] = dict(zip(("W_q", "W_k", "W_v", "W_o"), matrices, strict=True))
+        keys |= {"X": x, "heads": HEADS, "mask": "causal"}
+        steps = attncli.compute(attncli.Problem(**keys | (wrong if layer == wrong_layer else {})))
+        arrays = [steps[name].value for name in ("Q", "K", "V", "weights", "context", "output")]
+        for at in (0, 1, 2, 4):  # hooks have the heads after the tokens
+            arrays[at] = arrays[at].swapaxes(1, 2)
+        for name, array in zip(NAMES[names], arrays, strict=True):
+            if name:
+                found[name.format(layer)] = array.astype("f4")
+        x = (x + arrays[-1]).astype("f4")
+    return found
+
+
+def check(attn: Attn, folder: Path, right: Arrays, mine: Arrays, *flags: str) -> Any:
+    for name, arrays in (("reference", right), ("mine", mine)):
+        np.savez(folder / f"{name}.npz", **arrays)  # type: ignore[arg-type]
+    return attn("check", folder / "reference.npz", folder / "mine.npz", *flags)
+
+
+@pytest.mark.parametrize("mine", NAMES)
+@pytest.mark.parametrize("right", NAMES)
+def test_right_dumps_are_right_whatever_their_names(
+    attn: Attn, tmp_path: Path, right: str, mine: str
+) -> None:
+    shown = check(attn, tmp_path, model(right), model(mine))
+    assert (shown.status, shown.err) == (0, "")
+    assert ("Matched by their" in shown.out) == (right != mine)
+
+
+CAUSES = [
+    ("TransformerLens", {"scale": 1}, "blocks.2.attn.hook_pattern", "not_scaled"),
+    ("TransformerLens", {"mask": None}, "blocks.2.attn.hook_pattern", "mask_missing"),
+    ("weights and output", {"mask": None}, "blocks.2.attn.hook_pattern", "mask_missing"),
+    ("other words", {"scale": "1/d_k"}, "blocks.2.attn.hook_pattern", "scaled_by_d_k"),
+]
+
+
+@pytest.mark.parametrize(("names", "wrong", "first", "cause"), CAUSES)
+def test_the_first_step_that_differs_and_its_cause(
+    attn: Attn, tmp_path: Path, names: str, wrong: dict[str, Any], first: str, cause: str
+) -> None:
+    shown = check(attn, tmp_path, model("TransformerLens"), model(names, 2, **wrong), "-f", "json")
+    report = json.loads(shown.out)
+    assert (shown.status, report["first_wrong_step"]) == (1, first)
+    assert report["steps"][first]["mistake"]["id"] == cause
+    assert report["steps"][first]["at"].startswith(first)
+    assert len(report["steps"][first]["cells"]) == 5
+
+
+def test_without_inputs_no_cause_is_named(attn: Attn, tmp_path: Path) -> None:
+    names = "weights and output"
+    shown = check(attn, tmp_path, model(names), model(names, 1, scale=1))
+    assert "its inputs are not in the reference, so no cause is sought." in shown.out
+    assert shown.out.endswith("wrong, first at layers.1.weights\n")
+
+
+CHANGES = [
+    (lambda z: z.swapaxes(1, 2), "another_layout"),
+    (lambda z: z.reshape(1, TOKENS, HEADS * WIDTH), "another_layout"),
+    (lambda z: z.reshape(1, HEADS, TOKENS, WIDTH), "another_layout"),
+    (lambda z: 1.25 * z, "constant_factor"),
+    (lambda z: z + 1, None),
+]
+
+
+@pytest.mark.parametrize(("change", "cause"), CHANGES)
+def test_what_numbers_show_by_themselves(
+    attn: Attn, tmp_path: Path, change: Any, cause: str | None
+) -> None:
+    right, mine = model("TransformerLens"), model("TransformerLens")
+    name = "blocks.1.attn.hook_z"
+    mine[name] = change(mine[name])
+    shown = check(attn, tmp_path, right, mine, "-f", "json")
+    found = json.loads(shown.out)["steps"][name]["mistake"]
+    assert (found and found["id"]) == cause
+    if cause == "another_layout":
+        line = found["advice"].removeprefix("Turn it by ").removesuffix(".")
+        assert np.array_equal(eval(line, {"mine": mine}), right[name])
+
+
+def test_another_step_is_found(attn: Attn, tmp_path: Path) -> None:
+    mine = model("weights and output")
+    mine["layers.2.output"] = mine["layers.1.output"]
+    shown = check(attn, tmp_path, model("weights and output"), mine)
+    assert "  It holds the numbers of layers.1.output in the reference." in shown.out
+
+
+def test_a_problem_with_its_steps_is_a_reference_if_asked_for(attn: Attn, tmp_path: Path) -> None:
+    problem = attncli.Problem(X=np.eye(3) + 0.5, heads=1, mask="causal")
+    trace = attncli.compute(problem)
+    right: Arrays = {"X": problem.matrices()["X"], **{step.name: step.value for step in trace}}
+    reference, mine = tmp_path / "reference.npz", tmp_path / "mine.npz"
+    np.savez(reference, **right)  # type: ignore[arg-type]
+    np.savez(mine, weights=right["weights"])
+    assert attn("check", reference, mine).status == 2
+    assert attn("check", mine, "--reference", reference).status == 0
+
+
+# ---- the tree of calls that transformers writes
+
+
+def printed(array: Array) -> dict[str, Any]:
+    """Return a tensor as `model_addition_debugger_context` writes it, as PyTorch prints it."""
+    options: Any = {"threshold": 1000, "floatmode": "fixed", "max_line_width": 120}
+    text = np.array2string(array, separator=", ", formatter={"float": "{:.4e}".format}, **options)
+    shape = f"torch.Size({list(array.shape)})"
+    lines = f"tensor({text}, dtype=torch.float32)".splitlines()
+    return {"shape": shape, "dtype": "torch.float32", "value": lines, "mean": "tensor(0.)"}
+
+
+def tree(arrays: Arrays) -> dict[str, Any]:
+    calls = [
+        {
+            "module_path": f"Model.{name}",
+            "inputs": {"args": [printed(array)], "kwargs": {"use_cache": "False"}},
+            "outputs": printed(2 * array),
+        }
+        for name, array in arrays.items()
+    ]
+    return {"module_path": "Model", "inputs": {"kwargs": {}}, "children": calls}
+
+
+def test_trees_of_calls(attn: Attn, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    arrays = {f"layers.{i}.mlp": random.normal(size=(1, 30, 40)) for i in range(3)}
+    files = []
+    for name in ("reference", "right", "wrong", "summary"):
+        if name == "wrong":
+            arrays["layers.1.mlp"] = arrays["layers.1.mlp"].copy()
+            arrays["layers.1.mlp"][0, 29, 38] += 0.01
+        calls = tree(arrays)
+        for call in calls["children"] if name == "summary" else ():
+            del call["inputs"]["args"][0]["value"], call["outputs"]["value"]
+        files.append(tmp_path / f"{name}.json")
+        files[-1].write_text(json.dumps(calls))
+    reference, right, wrong, summary = files
+    assert attn("check", reference, right, "-q").out == "correct: 216 numbers\n"
+    shown = attn("check", reference, wrong)
+    assert shown.out.endswith("wrong, first at layers.1.mlp.input\n")
+    assert "at layers.1.mlp.input[1, 30, 39]" in shown.out
+    assert "_FULL_TENSORS.json" in attn("check", reference, summary).err
+
+
+def test_trees_of_calls_with_files_beside_them(attn: Attn, tmp_path: Path) -> None:
+    array = np.arange(6, dtype="f4").reshape(2, 3)
+    header = json.dumps({"data": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}})
+    data = len(header).to_bytes(8, "little") + header.encode() + array.tobytes()
+    call = {"shape": "torch.Size([2, 3])", "dtype": "torch.float32", "value": "./x.safetensors"}
+    (tmp_path / "x.safetensors").write_bytes(data)
+    (tmp_path / "tree.json").write_text(json.dumps({"module_path": "Model.mlp", "outputs": call}))
+    np.savez(tmp_path / "mine.npz", mlp=array)
+    shown = attn("check", tmp_path / "tree.json", tmp_path / "mine.npz", "-q")
+    assert (shown.out, shown.err) == ("correct: 6 numbers\n", "")
+
+
+# ---- what is refused
+
+
+REFUSED = [
+    ({"foo": np.ones((7, 3))}, (), "no array has a name, or a shape, of one of the reference"),
+    ({"output": np.array(["a"])}, (), "this holds no arrays under names"),
+    ({}, ("--ask", "weights"), "--ask is of answers to a problem"),
+    ({}, ("--strict",), "--strict is of answers to a problem"),
+    ({}, ("-f", "html"), "-f html shows a problem, and two dumps have none"),
+    ({}, ("--dtype", "float8"), "float8"),
+]
+
+
+@pytest.mark.parametrize(("changed", "flags", "said"), REFUSED)
+def test_what_is_refused(
+    attn: Attn, tmp_path: Path, changed: Arrays, flags: tuple[str, ...], said: str
+) -> None:
+    right = model("weights and output", layers=1)
+    shown = check(attn, tmp_path, right, changed or right, *flags)
+    assert shown.status == 2
+    assert said in shown.err
+    assert "Traceback" not in shown.err
