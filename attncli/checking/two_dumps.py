@@ -166,6 +166,25 @@ def _sizes(array: Array) -> list[int]:
     return [size for size in array.shape if size > 1]
 
 
+def _layouts(pair: Pair, right: Array, numbers: Array) -> Iterator[tuple[Array, str]]:
+    """Yield numbers with axes cut, joined and in other orders, each with the line that does it."""
+    if right.size != numbers.size or max(right.ndim, numbers.ndim) > MAX_AXES:
+        return
+    name = f'mine["{visible(pair.other)}"]'
+    for order in permutations(range(right.ndim)):
+        cut, back = tuple(right.shape[axis] for axis in order), _inverse(order)
+        line = name if cut == numbers.shape else f"{name}.reshape{cut}"
+        line += f".transpose{back}" if back != tuple(range(right.ndim)) else ""
+        yield numbers.reshape(cut).transpose(back), line
+    for order in permutations(range(numbers.ndim)):
+        joined = numbers.transpose(order).reshape(right.shape)
+        yield joined, f"{name}.transpose{order}.reshape{right.shape}"
+
+
+def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(order.index(axis) for axis in range(len(order)))
+
+
 class Compared(Record, eq=False):
     """A pair of arrays, and how far they may differ.
 
@@ -174,6 +193,7 @@ class Compared(Record, eq=False):
         numbers: those of the other program, in the same shape, unless that does not go.
         error: the error that they carry.
         limit: the maximum difference of right ones.
+        layout: the line that gives them that shape; "" if they have it.
     """
 
     pair: Pair
@@ -182,6 +202,7 @@ class Compared(Record, eq=False):
     is_left_out: Array
     error: float
     limit: float
+    layout: str
 
     @property
     def fits(self) -> bool:
@@ -219,9 +240,13 @@ class Compared(Record, eq=False):
 
 def _compared(pair: Pair, right: DumpedArray, other: DumpedArray, marking: Marking) -> Compared:
     numbers, dtype = right.numbers.astype(float), marking.dtype
-    others = other.numbers.astype(float)
+    others, layout = other.numbers.astype(float), ""
     if _sizes(numbers) == _sizes(others):
         others = others.reshape(numbers.shape)
+    elif numbers.size == others.size:
+        every = _layouts(pair, numbers, others)
+        like = (one for one in every if _unlikeness(numbers, one[0]) <= MAX_UNLIKE)
+        others, layout = next(like, (others, ""))
     left_out = np.zeros(numbers.shape, bool)
     for one in (right, other):
         if one.is_left_out is not None and one.is_left_out.size == left_out.size:
@@ -232,12 +257,12 @@ def _compared(pair: Pair, right: DumpedArray, other: DumpedArray, marking: Marki
     error = ROUNDINGS[dtype] * ROUNDOFF[dtype] * depth * size
     limit = MAX_ERRORS[dtype] * error if marking.rtol is None else marking.rtol * size
     limit += marking.tolerance + (right.error + other.error) * size
-    return Compared(pair, numbers, others, left_out, error, limit)
+    return Compared(pair, numbers, others, left_out, error, limit, layout)
 
 
 def _by_numbers(first: Compared, every: Dump) -> Finding | None:
     """Return what the numbers show by themselves: another layout, another step, a factor."""
-    for turned, line in _layouts(first):
+    for turned, line in _layouts(first.pair, first.right, first.numbers):
         if first.agrees(turned):
             what = "The numbers are those of the reference in another layout."
             return Finding("another_layout", what, f"Turn it by {line}.")
@@ -258,26 +283,6 @@ def _by_numbers(first: Compared, every: Dump) -> Finding | None:
         what = f"Every number is {factor:.6g} times that of the reference."
         return Finding("constant_factor", what, "Look for a scale that one of both leaves out.")
     return None
-
-
-def _layouts(first: Compared) -> Iterator[tuple[Array, str]]:
-    """Yield the numbers with axes cut, joined and in other orders, and the line that does it."""
-    right, numbers = first.right, first.numbers
-    if right.size != numbers.size or max(right.ndim, numbers.ndim) > MAX_AXES:
-        return
-    name = f'mine["{visible(first.pair.other)}"]'
-    for order in permutations(range(right.ndim)):
-        cut, back = tuple(right.shape[axis] for axis in order), _inverse(order)
-        line = name if cut == numbers.shape else f"{name}.reshape{cut}"
-        line += f".transpose{back}" if back != tuple(range(right.ndim)) else ""
-        yield numbers.reshape(cut).transpose(back), line
-    for order in permutations(range(numbers.ndim)):
-        joined = numbers.transpose(order).reshape(right.shape)
-        yield joined, f"{name}.transpose{order}.reshape{right.shape}"
-
-
-def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(order.index(axis) for axis in range(len(order)))
 
 
 class TwoDumps(Record, eq=False):
@@ -333,7 +338,7 @@ class TwoDumps(Record, eq=False):
             Trace(Problem(X=[[1]], score="dot"), {}, {n: one.step for n, one in steps.items()}, {}),
             steps,
             {first.pair.name: finding} if first and finding else {},
-            said=tuple(_said(pairs, self.reference, mine)),
+            said=tuple(_said(every, self.reference, mine)),
             marking=marking,
             title=f"compared with {visible(self.name)}",
             dtype=dtype,
@@ -360,6 +365,9 @@ class TwoDumps(Record, eq=False):
         known = {parts_of(name).meaning: name for name in names}
         inputs = {key: self.reference[name] for key, name in known.items() if key in KEYS}
         keys = {key: _heads_first(known[key], one) for key, one in inputs.items()}
+        weights = self.reference.get(known.get("weights", ""))
+        if weights is not None and keys.keys() >= {"Q", "K"}:
+            keys |= _cut(keys, weights.numbers)
         if keys.keys() >= OF_PROJECTIONS:
             keys = {key: array for key, array in keys.items() if key not in ("Q", "K", "V")}
         is_here = keys.keys() >= OF_PROJECTIONS or keys.keys() >= {"Q", "K"}
@@ -388,6 +396,21 @@ def _heads_first(name: str, one: DumpedArray) -> Array:
     return one.numbers.swapaxes(-2, -3) if is_after else one.numbers
 
 
+def _cut(keys: Mapping[str, Array], weights: Array) -> dict[str, Array]:
+    """Return queries, keys and values in heads, where those are side by side beside a batch."""
+    if weights.ndim != MAX_AXES or keys["Q"].ndim != MAX_AXES - 1:
+        return {}
+    heads = weights.shape[1]
+    width = max(keys["Q"].shape[-1] // heads, 1)
+    groups = max(keys["K"].shape[-1] // width, 1)
+    counts = {"Q": heads, "K": groups, "V": groups}
+    return {
+        key: keys[key].reshape(*keys[key].shape[:-1], count, -1).swapaxes(1, 2)
+        for key, count in counts.items()
+        if key in keys and keys[key].ndim == MAX_AXES - 1 and keys[key].shape[-1] % count == 0
+    }
+
+
 def _problems(keys: Mapping[str, Array], heads: int) -> Iterator[Problem]:
     """Yield problems with some inputs that a program may have calculated, the usual ones first."""
     given: dict[str, Any] = dict(keys)
@@ -413,11 +436,14 @@ def _dtype_of(every: Sequence[DumpedArray]) -> str:
     return max(kinds, key=ROUNDOFF.__getitem__)
 
 
-def _said(pairs: Sequence[Pair], reference: Dump, mine: Dump) -> Iterator[str]:
-    """Yield sentences on names that differ, and on arrays that are compared with none."""
+def _said(every: Sequence[Compared], reference: Dump, mine: Dump) -> Iterator[str]:
+    """Yield sentences on names and layouts that differ, and on arrays compared with none."""
+    pairs = [one.pair for one in every]
     for how in dict.fromkeys(pair.how for pair in pairs if pair.how):
         said = [f"{pair.other} with {pair.name}" for pair in pairs if pair.how == how]
         yield f"Matched by their {how}: {_some(said)}."
+    if lines := [one.layout for one in every if one.layout]:
+        yield f"Turned into the layout of the reference: {_some(lines)}."
     left = [name for name in reference if name not in {pair.name for pair in pairs}]
     right = [name for name in mine if name not in {pair.other for pair in pairs}]
     for names, where in ((left, "the reference"), (right, "the other file")):

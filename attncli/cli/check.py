@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from attncli.printing.selection import ReportSelection
     from attncli.reading.load import Overrides
 
-PROBLEM_HELP = "The problem, or several; - reads it. A folder: a variant for each student."
+PROBLEM_HELP = """The problem, or several; - reads it. A folder: a variant for each student. Arrays
+of steps alone, such as of a library: those of ANSWERS are compared with them."""
 ANSWERS_HELP = """Hand-worked matrices by step name: files, tables of a class, folders, zip files;
 by default INPUT's key answers."""
 MATRIX_HELP = """A step's name gives its answer (Q, K, V and scores too), any other key a matrix of
@@ -45,8 +46,7 @@ REPORTS_HELP = options.OUT_HELP.format("{student}.html", "student")
 FEEDBACK_HELP = "Write a page for each student, and one of the class."
 TOTALS_HELP = "One row per student with the points of each problem: CSV or TSV."
 SOLUTION_HELP = "Show students the right numbers, too."
-REFERENCE_HELP = """Arrays of another program, with which those of INPUT and ANSWERS are compared;
-by default INPUT, where it holds no X, but steps."""
+REFERENCE_HELP = "Arrays of a program, with which those of INPUT and ANSWERS are compared."
 VERBOSE_HELP = "Show five wrong numbers of each array from a program."
 
 CLASS_PAGE = "index.html"
@@ -170,8 +170,8 @@ def _report(
     display: Display,
 ) -> int:
     """Write the reports of all students; return the exit status."""
-    from attncli.printing.class_report import Tally
     from attncli.formats import FORMATS
+    from attncli.printing.class_report import Tally
 
     prints = not selection.quiet and format_ == "table" and out is None
     has_rows = format_ in ("csv", "tsv", "json") and not (selection.totals or targets.is_many(out))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -92,27 +93,49 @@ def test_without_inputs_no_cause_is_named(attn: Attn, tmp_path: Path) -> None:
 
 
 CHANGES = [
-    (lambda z: z.swapaxes(1, 2), "another_layout"),
-    (lambda z: z.reshape(1, TOKENS, HEADS * WIDTH), "another_layout"),
-    (lambda z: z.reshape(1, HEADS, TOKENS, WIDTH), "another_layout"),
-    (lambda z: 1.25 * z, "constant_factor"),
-    (lambda z: z + 1, None),
+    ("layers.1.weights", lambda a: a.swapaxes(2, 3), "another_layout"),
+    ("layers.1.weights", lambda a: 1.25 * a, "constant_factor"),
+    ("layers.1.weights", lambda a: a + 1, None),
+    ("blocks.1.attn.hook_pattern", lambda a: a.swapaxes(2, 3), "attention_transposed"),
+    ("blocks.1.attn.hook_z", lambda z: 1.25 * z.swapaxes(1, 2), "wrong_shape"),
 ]
 
 
-@pytest.mark.parametrize(("change", "cause"), CHANGES)
+@pytest.mark.parametrize(("name", "change", "cause"), CHANGES)
 def test_what_numbers_show_by_themselves(
-    attn: Attn, tmp_path: Path, change: Any, cause: str | None
+    attn: Attn, tmp_path: Path, name: str, change: Any, cause: str | None
 ) -> None:
-    right, mine = model("TransformerLens"), model("TransformerLens")
-    name = "blocks.1.attn.hook_z"
+    names = "TransformerLens" if "hook" in name else "weights and output"
+    right, mine = model(names), model(names)
     mine[name] = change(mine[name])
     shown = check(attn, tmp_path, right, mine, "-f", "json")
     found = json.loads(shown.out)["steps"][name]["mistake"]
-    assert (found and found["id"]) == cause
+    assert (shown.status, found and found["id"]) == (1, cause)
     if cause == "another_layout":
         line = found["advice"].removeprefix("Turn it by ").removesuffix(".")
         assert np.array_equal(eval(line, {"mine": mine}), right[name])
+
+
+LAYOUTS = [
+    lambda z: z.swapaxes(1, 2),
+    lambda z: z.reshape(1, TOKENS, HEADS * WIDTH),
+    lambda z: z.reshape(TOKENS, HEADS, WIDTH),
+    lambda z: z.transpose(2, 0, 1, 3).reshape(HEADS, TOKENS * WIDTH),
+]
+
+
+@pytest.mark.parametrize("change", LAYOUTS)
+def test_another_layout_is_right_and_the_line_that_turns_it_is_said(
+    attn: Attn, tmp_path: Path, change: Any
+) -> None:
+    right, mine, name = model("TransformerLens"), model("TransformerLens"), "blocks.1.attn.hook_z"
+    mine[name] = change(mine[name])
+    shown = check(attn, tmp_path, right, mine)
+    assert shown.status == 0
+    for line in re.findall("Turned into the layout of the reference: (.+)[.]\n", shown.out):
+        assert np.array_equal(eval(line, {"mine": mine}), right[name])
+    is_turned = [size for size in mine[name].shape if size > 1] != [*SHAPE[1:]]
+    assert ("Turned into" in shown.out) == is_turned
 
 
 def test_another_step_is_found(attn: Attn, tmp_path: Path) -> None:
