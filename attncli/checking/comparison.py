@@ -26,12 +26,14 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.scores import SplitHeads
 from attncli.core.attention.weights import ADJUSTED
 from attncli.core.calculation.compute import compute
+from attncli.core.calculation.mistake import is_input
 from attncli.core.calculation.trace import Trace
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
 from attncli.core.tape import evaluation
-from attncli.core.tape.evaluation import ALL, Change, Replay, Values, array_of, cut
+from attncli.core.tape.evaluation import ALL, Change, Replay, Values, array_of, cut, walk
+from attncli.core.tape.operations import MatMul
 from attncli.core.tape.step import LEADING, Expression, Step
 from attncli.core.text.strings import all_of
 
@@ -54,7 +56,7 @@ FEW_WRONG = 5
 every convention and mistake changes more. Chosen."""
 
 
-FEW_ROWS = 4
+FEW_ROWS = 2
 """Number of rows of a wrong array that are compared with a cause before the whole is. Chosen."""
 
 MARGIN = 2.0
@@ -251,8 +253,7 @@ class Comparison(Judge):
 
         Of several the nearest; another that gives the same within the error is named, too.
         """
-        first = self.steps[self.wrong[0]]
-        assert isinstance(first, Difference)  # as the others hold nothing wrong
+        first = self._first
         if first.counts["wrong"] <= FEW_WRONG < first.codes.size / 100:
             return None
         steps = [*self.trace.steps]
@@ -286,7 +287,7 @@ class Comparison(Judge):
         """
         if isinstance(instead, Problem):
             same, other = self._calculated(instead)
-        elif not self._gives_some_rows(instead):
+        elif not self._gives_few_rows(instead):
             return np.inf
         else:
             same, other = self._replayed(instead)
@@ -310,29 +311,50 @@ class Comparison(Judge):
         return farthest if is_seen else np.inf
 
     @cached_property
-    def _wrong_rows(self) -> tuple[Step, slice, Array, float] | None:
-        """A few rows of the first wrong array, on paper, and how far off what gives them may be."""
+    def _first(self) -> Difference:
         first = self.steps[self.wrong[0]]
         assert isinstance(first, Difference)  # as the others hold nothing wrong
-        step, place = first.step, first.farthest
-        count = step.array.shape[2]
-        if place is None or count < 2 * FEW_ROWS:
-            return None
-        start = min(place[step.axes.index(step.trailing[0])], count - FEW_ROWS)
-        rows = slice(start, start + FEW_ROWS)
-        values = step.from_paper(first.values)
-        return step, rows, cut(values, (rows, ALL)), MARGIN * self.limit(step, values)
+        return first
 
-    def _gives_some_rows(self, change: Change) -> bool:
-        """Return False if a change does not give a few rows of the first wrong array."""
-        if self._wrong_rows is None:
-            return True
-        step, rows, array, limit = self._wrong_rows
+    @cached_property
+    def _few_rows(self) -> slice:
+        """A few rows of the first wrong array, from that of the largest difference on."""
+        step, place = self._first.step, self._first.farthest
+        row = place[step.axes.index(step.trailing[0])] if place else 0
+        start = max(min(row, step.array.shape[2] - FEW_ROWS), 0)
+        return slice(start, start + FEW_ROWS)
+
+    @cached_property
+    def _limit_of_rows(self) -> float:
+        return MARGIN * self.limit(self._first.step, self._first.values)
+
+    @cached_property
+    def _projections(self) -> dict[Expression, Array]:
+        """The products of inputs in the right operations, which many causes only rearrange."""
+        nodes = (node for step in self.trace for node in walk(operation_or_input(step)))
+        return {
+            node: array_of(node)
+            for node in nodes
+            if isinstance(node, MatMul) and all(map(is_input, node.operands))
+        }
+
+    def _gives_few_rows(self, change: Change) -> bool:
+        """Return False if a change does not give a few rows of the first wrong array.
+
+        An array of another shape has the sizes of these rows, beside the number of all rows.
+        """
+        step, rows = self._first.step, self._few_rows
         try:
-            some = SomeRows(self.trace, step, rows, change)
+            some = SomeRows(self.trace, step, rows, change, self._projections)
             numbers = step.on_paper(some(step))
-            array = step.on_paper(array).reshape(numbers.shape)
-            is_off = _distance(array, numbers) > limit
+            if self._first.fault:
+                of_row = _sizes(some(step)[:, :, :1])
+                of_array = _sizes(self.matrices[step.name].texts)
+                others = (of_array[:i] + of_array[i + 1 :] for i in range(len(of_array)))
+                return of_row in (of_array, *others)
+            values = step.from_paper(self._first.values)
+            array = step.on_paper(cut(values, (rows, ALL))).reshape(numbers.shape)
+            is_off = _distance(array, numbers) > self._limit_of_rows
             return not (is_off & ~(np.isnan(array) | self._blind(step, some))).any()
         except ValueError:  # NumPy's, for shapes that do not go together
             return False

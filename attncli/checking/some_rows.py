@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from attncli.core.arithmetic.elements import Array
 from attncli.core.calculation.trace import Trace
-from attncli.core.explaining.terms import evaluate_region, regions_of
-from attncli.core.tape.evaluation import ALL, Change, Region, cut
+from attncli.core.explaining.terms import regions_of
+from attncli.core.records import EMPTY
+from attncli.core.tape.evaluation import ALL, Change, Region, apply_to, cut
 from attncli.core.tape.step import Expression, Step
 
 
@@ -20,13 +23,21 @@ class SomeRows:
         last: the step of which some rows are needed.
         rows: which.
         instead: operations that replace those of some steps.
+        products: known results of operations, such as those of large products.
 
     Raises:
         ShapeError: if an operation has no result for its operands.
     """
 
-    def __init__(self, trace: Trace, last: Step, rows: slice, instead: Change) -> None:
-        self._instead, self._rows = instead, (rows, ALL)
+    def __init__(
+        self,
+        trace: Trace,
+        last: Step,
+        rows: slice,
+        instead: Change,
+        products: Mapping[Expression, Array] = EMPTY,
+    ) -> None:
+        self._instead, self._rows, self._products = instead, (rows, ALL), products
         names = [*trace.steps]
         first = min(map(names.index, instead))
         self._worked = {*names[:first]}
@@ -63,7 +74,16 @@ class SomeRows:
             return cut(step.array, region)
         needed = self._needed.setdefault(step.name, (ALL, ALL))  # of a later step, from which
         if step.name not in self._values:  # another operation goes on
-            work = self._operation(step)
-            self._values[step.name] = evaluate_region(work, needed, self._value)
+            self._values[step.name] = self._evaluate(self._operation(step), needed)
         value = self._values[step.name]
         return value if needed == region else cut(value, region)
+
+    def _evaluate(self, expression: Expression, region: Region) -> Array:
+        if isinstance(expression, Step):
+            return self._value(expression, region)
+        if expression in self._products:
+            return cut(self._products[expression], region)
+        regions, rest = regions_of(expression, region)
+        pairs = zip(expression.operands, regions, strict=True)
+        result: Array = apply_to(expression, [self._evaluate(*pair) for pair in pairs])
+        return cut(result[(None,) * (4 - result.ndim)], rest)  # a function may leave out axes

@@ -16,7 +16,10 @@ import pytest
 
 import attncli
 from attncli.checking.mistakes.conventions import CONVENTIONS
+from attncli.checking.naming.catalogued import mistakes_in
+from attncli.checking.some_rows import SomeRows
 from attncli.core.attention.masks import Masked
+from attncli.core.tape.evaluation import Replay, cut
 from attncli.core.tape.step import ShapeError
 from tests.checking import test_causes_of_dumps, test_causes_of_places
 from tests.conftest import DATA, SAMPLES, Attn
@@ -337,6 +340,18 @@ def test_a_mistake_that_is_no_convention() -> None:
     report = attncli.check(given, {"weights": weights, "output": RIGHT.output})
     assert report.convention is None
     assert report.findings["output"].id in ("input_instead_of_values", "projection_missing")
+
+
+@pytest.mark.parametrize("name", ["heads_grouped", "mask_window", "positions_rope", "qk_norm"])
+def test_some_rows_of_a_cause_are_those_of_the_whole(name: str) -> None:
+    trace, rows = attncli.compute(attncli.load(SAMPLES / f"{name}.yaml")), slice(1, 3)
+    for change in (one.change for step in trace for one in mistakes_in(trace, step)):
+        try:
+            whole = cut(Replay[Array](trace, instead=change)(trace.last), (rows, slice(None)))
+        except ShapeError:
+            continue
+        some = SomeRows(trace, trace.last, rows, change)(trace.last)
+        np.testing.assert_allclose(some, whole, rtol=1e-9, atol=1e-12)
 
 
 def test_two_causes_that_give_the_same_are_both_named() -> None:

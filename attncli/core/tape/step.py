@@ -7,7 +7,7 @@ does not exist, so that operations are plain broadcasting. `Step.value` is the a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
@@ -375,6 +375,7 @@ def row_letter(step: Step) -> str:
     return step.word.lower() if len(step.word) == 1 else step.word
 
 
+@cache
 def axes_of(shape: str) -> tuple[list[list[str]], list[str]]:
     """Return the axes of each operand, and of the result, that an `Operation.shape` names.
 
