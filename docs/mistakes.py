@@ -48,6 +48,8 @@ OF_ARRAYS = """
 
 In arrays that a program calculated, a way of calculating the whole problem is looked for first: it
 is named if it gives every array, and of several the nearest. No slip of a hand is named there.
+Where the cause is how arrays are laid out, the advice ends with a line of NumPy, such as
+`W_q, W_k, W_v = (w.T for w in (W_q, W_k, W_v))`: with the arrays that it makes both agree.
 
 | id | what was done | what to do |
 |---|---|---|

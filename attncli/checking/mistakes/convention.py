@@ -10,6 +10,7 @@ from attncli.core.calculation.mistake import Ways
 from attncli.core.calculation.trace import Trace
 from attncli.core.problem.problem import Problem
 from attncli.core.records import Record
+from attncli.core.tape.evaluation import Change
 from attncli.core.tape.step import Step
 
 Keys: TypeAlias = Mapping[str, object]
@@ -24,6 +25,9 @@ Search: TypeAlias = Callable[[Step, Trace], Ways]
 Whole: TypeAlias = Callable[[Trace, Arrays], Ways]
 """A function that yields what may be calculated instead in all steps together."""
 
+Line: TypeAlias = Callable[[Trace, Change, Arrays], str]
+"""A function that returns the line of NumPy with which both agree, or ""."""
+
 
 class Convention(Record):
     """One row of the table: what is said, and what is calculated instead, the likeliest first.
@@ -36,4 +40,5 @@ class Convention(Record):
     searches: tuple[Search, ...] = ()  # in the steps of the problem, one at a time
     whole: Whole | None = None  # or in all of them, perhaps as the numbers of the program tell
     keys: Callable[[Problem], Iterator[Keys]] | None = None  # or as another problem
+    line: Line | None = None  # where arrays are laid out in another way
     out_in: tuple[str, str] | None = None  # message and advice where weights are (out, in)

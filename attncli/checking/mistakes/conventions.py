@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from math import sqrt
 from typing import Any
 
@@ -18,7 +19,7 @@ from attncli.checking.answers.answers import read_submission
 from attncli.checking.judging.judged_steps import Finding
 from attncli.checking.judging.operands import Reference
 from attncli.checking.judging.readings import Way
-from attncli.checking.mistakes import of_places, of_scores, of_weights
+from attncli.checking.mistakes import lines_of_numpy, of_places, of_scores, of_weights
 from attncli.checking.mistakes.convention import Arrays, Convention, Keys, Search
 from attncli.checking.mistakes.conventions_of_places import OF_PLACES
 from attncli.checking.mistakes.of_programs import OF_PROGRAMS
@@ -51,12 +52,12 @@ def by_conventions(trace: Trace, arrays: Arrays) -> Iterator[tuple[Finding, Chan
     `arrays` has the numbers that the program gives, where they have the shape of their step.
     """
     for id_, convention in CONVENTIONS.items():
-        for search in convention.searches:
-            change, words = _in_every_step(search, trace)
+        in_each = (_in_every_step(search, trace) for search in convention.searches)
+        together = convention.whole(trace, arrays) if convention.whole else ()
+        for change, words in chain(in_each, together):
             if change:
-                yield _finding(id_, trace.problem, words), change
-        for change, words in convention.whole(trace, arrays) if convention.whole else ():
-            yield _finding(id_, trace.problem, words), change
+                line = convention.line(trace, change, arrays) if convention.line else ""
+                yield _finding(id_, trace.problem, words, line), change
         yield from _other_problems(id_, trace.problem)
 
 
@@ -92,7 +93,7 @@ def _in_every_step(search: Search, trace: Trace) -> tuple[Change, Blanks]:
     return change, words
 
 
-def _finding(id_: str, problem: Problem, words: Blanks = EMPTY) -> Finding:
+def _finding(id_: str, problem: Problem, words: Blanks = EMPTY, line: str = "") -> Finding:
     """Return a convention as it is said of a problem, whose weights may be (out, in)."""
     convention = CONVENTIONS[id_]
     message, advice = convention.message, convention.advice
@@ -100,7 +101,8 @@ def _finding(id_: str, problem: Problem, words: Blanks = EMPTY) -> Finding:
         message, advice = convention.out_in
     sizes = {name: problem.sizes.size(name) for name in ("d_k", "d_v", "d_model")}
     blanks = {**sizes, "heads": problem.heads, **words}
-    return Finding(id_, message.format(**blanks), advice.format(**blanks))
+    advice = advice.format(**blanks) + f" In NumPy: {line}" * bool(line)
+    return Finding(id_, message.format(**blanks), advice)
 
 
 def _only_in(row: Mistake, *names: str) -> Search:
@@ -176,6 +178,7 @@ CONVENTIONS: dict[str, Convention] = {
         "The weight matrices were stored as (out, in), as programs do: their transposes were used.",
         "Write weights_as: out_in, or transpose them.",
         (_weights_transposed(), _weights_transposed("W_q", "W_k", "W_v")),
+        line=lines_of_numpy.transposed,
         out_in=(
             "The weight matrices were used as they are stored, (out, in), without a transpose.",
             "Transpose them, as nn.Linear does, or leave out weights_as.",
@@ -185,6 +188,7 @@ CONVENTIONS: dict[str, Convention] = {
         "The transpose of W_o was used.",
         "Transpose W_o, or use it as concat W_o.",
         (_weights_transposed("W_o"),),
+        line=lines_of_numpy.transposed,
         out_in=("W_o was used as it is stored, (out, in), without a transpose.", "Transpose W_o."),
     ),
     "heads_interleaved": Convention(

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from attncli.checking.mistakes import of_choices, of_places
+from attncli.checking.mistakes import lines_of_numpy, of_choices, of_places
 from attncli.checking.mistakes.convention import Convention, Keys, Search
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.angles import PAIRS, Waves
@@ -237,6 +237,7 @@ OF_PLACES: dict[str, Convention] = {
         "The pairs of features were {pairs}, not {right_pairs}.",
         "Pair {right_pairs}, or write pairs: {pairs} in positions.",
         (_with_waves("pairs", _other_pairs),),
+        line=lines_of_numpy.pairs_as_in_the_problem,
     ),
     "angle_negative": Convention(
         "RoPE turned the pairs the other way.",

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from attncli.checking.mistakes import of_places
+from attncli.checking.mistakes import lines_of_numpy, of_places
 from attncli.checking.mistakes.convention import Arrays, Convention, Search, Whole
 from attncli.checking.mistakes.of_weights import merged_by_lines
 from attncli.core.arithmetic.elements import Array
@@ -382,16 +382,19 @@ OF_PROGRAMS: dict[str, Convention] = {
         "Features of heads were stored as (batch, n, heads, d), not as (batch, heads, n, d).",
         "Exchange the two axes before you store them.",
         whole=_stored_after_tokens,
+        line=lines_of_numpy.heads_first,
     ),
     "fused_per_head": Convention(
         "The fused Q, K and V were cut into heads first, and each head into its q, k and v.",
         "Cut them in three, Q, K and V of all heads, and each of these into heads.",
         whole=_fused(_cut_per_head),
+        line=lines_of_numpy.cut_per_head,
     ),
     "fused_in_three": Convention(
         "The fused Q, K and V were cut in three, but they hold q, k and v head by head.",
         "Cut them into heads first, then each head into q, k and v, as NeoX and BLOOM do.",
         whole=_fused(_cut_in_three),
+        line=lines_of_numpy.cut_in_three,
     ),
 }
 """Conventions of what modules do and return, and of how arrays lie in memory."""
