@@ -119,12 +119,14 @@ def test_every_line_is_run() -> None:
 
 
 def test_a_line_that_would_not_do_is_left_out() -> None:
-    """A cache has keys of these pairs, too, and a head of its own matrices has three axes."""
+    """A cache has keys of these pairs, too; each head has its own matrices; K has longer tokens."""
     random = np.random.default_rng(0)
     keys = layer(random, 4, 4, has_biases=False) | {"positions": "rope"}
     past = {"past": {name: random.normal(size=(2, 4 * D)) for name in "KV"}}
     cut = {f"W_{letter}": random.normal(size=(4, WIDTH, D)) for letter in "qkv"}
-    for more in (past, cut):
+    wide = {"kind": "cross", "memory": random.normal(size=(3, WIDTH + 1))}
+    wide |= {f"W_{letter}": random.normal(size=(WIDTH + 1, 4 * D)) for letter in "kv"}
+    for more in (past, cut, wide):
         other = attncli.Problem(
             **{**keys, **more, "positions": {"name": "rope", "pairs": "halves"}}
         )

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
+
 from attncli.checking.mistakes.convention import Arrays
 from attncli.core.attention.position_operations import Rotated
 from attncli.core.calculation.mistake import Wrong, is_weight, made_by
@@ -95,12 +97,14 @@ def _ends(problem: Problem, groups: int) -> list[int]:
 
 def _of_features(problem: Problem, letters: str, line: Callable[[Features], str]) -> str:
     """Return the lines for the weights of some letters, and for their biases if there are any."""
-    lines = []
-    for features in _features(problem, letters):
+    every, arrays = [*_features(problem, letters)], problem.matrices()
+    for features in every:
         if not _are_plain(problem, features.names):
             return ""
-        lines.append(line(features))
-    return "; ".join(lines)
+        others = {np.delete(arrays[name].shape, features.at).tobytes() for name in features.names}
+        if len(others) > 1:  # queries and keys are made of tokens of different sizes
+            return ""
+    return "; ".join(map(line, every))
 
 
 def _features(problem: Problem, letters: str) -> Iterator[Features]:
