@@ -33,7 +33,7 @@ from attncli.core.problem.problem import Problem
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import ALIASES, HEADS_AFTER_TOKENS, meant
 from attncli.core.tape.step import Step
-from attncli.core.text.strings import all_of, regex, visible
+from attncli.core.text.strings import all_of, count_of, regex, shortened, visible
 from attncli.reading.document import Unread
 from attncli.reading.dumps import DumpedArray, read_dump
 
@@ -156,7 +156,7 @@ def _unlikeness(right: Array, numbers: Array) -> float:
     if _sizes(right) != _sizes(numbers):
         return np.inf
     some = slice(None, None, max(1, right.size // MAX_SAMPLED))
-    a, b = (np.nan_to_num(one.ravel()[some].astype(float)) for one in (right, numbers))
+    a, b = (np.nan_to_num(one.flat[some].astype(float)) for one in (right, numbers))
     length = float(np.linalg.norm(a))
     return float(np.linalg.norm(a - b)) / length if length else np.inf
 
@@ -171,12 +171,12 @@ def _layouts(pair: Pair, right: Array, numbers: Array) -> Iterator[tuple[Array, 
     if right.size != numbers.size or max(right.ndim, numbers.ndim) > MAX_AXES:
         return
     name = f'mine["{visible(pair.other)}"]'
-    for order in permutations(range(right.ndim)):
+    for order in permutations(range(right.ndim)) if right.ndim >= numbers.ndim else ():
         cut, back = tuple(right.shape[axis] for axis in order), _inverse(order)
         line = name if cut == numbers.shape else f"{name}.reshape{cut}"
         line += f".transpose{back}" if back != tuple(range(right.ndim)) else ""
         yield numbers.reshape(cut).transpose(back), line
-    for order in permutations(range(numbers.ndim)):
+    for order in permutations(range(numbers.ndim)) if right.ndim < numbers.ndim else ():
         joined = numbers.transpose(order).reshape(right.shape)
         yield joined, f"{name}.transpose{order}.reshape{right.shape}"
 
@@ -191,6 +191,7 @@ class Compared(Record, eq=False):
     Attributes:
         right: the numbers of the reference.
         numbers: those of the other program, in the same shape, unless that does not go.
+        nan_count: how many of the reference are nan, and not compared.
         error: the error that they carry.
         limit: the maximum difference of right ones.
         layout: the line that gives them that shape; "" if they have it.
@@ -199,6 +200,7 @@ class Compared(Record, eq=False):
     pair: Pair
     right: Array
     numbers: Array
+    nan_count: int
     is_left_out: Array
     error: float
     limit: float
@@ -209,12 +211,11 @@ class Compared(Record, eq=False):
         return self.right.shape == self.numbers.shape
 
     def off(self, numbers: Array) -> Array:
-        """Return how far numbers of the same shape are from the reference; nan where both are."""
+        """Return how far numbers of the same shape are from the reference; ∞ for nan."""
         with np.errstate(invalid="ignore"):
             off: Array = np.abs(numbers - self.right)
         off[numbers == self.right] = 0
         off[(numbers <= LIKE_BLOCKED) & (self.right <= LIKE_BLOCKED)] = 0
-        off[np.isnan(self.right) & np.isnan(numbers)] = 0
         off[np.isnan(off)] = np.inf
         off[self.is_left_out] = 0
         return off
@@ -225,7 +226,8 @@ class Compared(Record, eq=False):
     @cached_property
     def judged(self) -> Difference:
         axes = tuple(f"axis {number + 1}" for number in range(self.right.ndim))
-        step = Step(self.pair.name, self.pair.name, (), axes, {}, None, self.right)
+        name, word = self.pair.name, visible(shortened(self.pair.name))
+        step = Step(name, name, (), axes, {}, None, self.right, called=word)
         if not self.fits:
             codes = np.full(self.right.shape, judged_steps.WRONG, np.int8)
             sizes, others = shape_words(self.numbers.shape), shape_words(self.right.shape)
@@ -235,7 +237,8 @@ class Compared(Record, eq=False):
         codes = np.where(off > self.limit, judged_steps.WRONG, judged_steps.CORRECT).astype(np.int8)
         codes[self.is_left_out] = judged_steps.MISSING
         most = float(np.max(off, initial=0.0, where=~np.isnan(self.numbers)))
-        return Difference(step, codes, self.numbers, most, most / (self.error or 1.0))
+        errors = most / self.error if self.error else np.inf * (most > 0)
+        return Difference(step, codes, self.numbers, most, errors)
 
 
 def _compared(pair: Pair, right: DumpedArray, other: DumpedArray, marking: Marking) -> Compared:
@@ -243,11 +246,12 @@ def _compared(pair: Pair, right: DumpedArray, other: DumpedArray, marking: Marki
     others, layout = other.numbers.astype(float), ""
     if _sizes(numbers) == _sizes(others):
         others = others.reshape(numbers.shape)
-    elif numbers.size == others.size:
+    elif numbers.size == others.size and other.is_left_out is None:
         every = _layouts(pair, numbers, others)
         like = (one for one in every if _unlikeness(numbers, one[0]) <= MAX_UNLIKE)
         others, layout = next(like, (others, ""))
-    left_out = np.zeros(numbers.shape, bool)
+    left_out = np.isnan(numbers)
+    nan_count = 0 if right.is_left_out is not None else int(left_out.sum())
     for one in (right, other):
         if one.is_left_out is not None and one.is_left_out.size == left_out.size:
             left_out |= one.is_left_out.reshape(numbers.shape)
@@ -257,13 +261,13 @@ def _compared(pair: Pair, right: DumpedArray, other: DumpedArray, marking: Marki
     error = ROUNDINGS[dtype] * ROUNDOFF[dtype] * depth * size
     limit = MAX_ERRORS[dtype] * error if marking.rtol is None else marking.rtol * size
     limit += marking.tolerance + (right.error + other.error) * size
-    return Compared(pair, numbers, others, left_out, error, limit, layout)
+    return Compared(pair, numbers, others, nan_count, left_out, error, limit, layout)
 
 
 def _by_numbers(first: Compared, every: Dump) -> Finding | None:
     """Return what the numbers show by themselves: another layout, another step, a factor."""
     for turned, line in _layouts(first.pair, first.right, first.numbers):
-        if first.agrees(turned):
+        if _unlikeness(first.right, turned) <= MAX_UNLIKE and first.agrees(turned):
             what = "The numbers are those of the reference in another layout."
             return Finding("another_layout", what, f"Turn it by {line}.")
     numbers = first.numbers
@@ -444,6 +448,10 @@ def _said(every: Sequence[Compared], reference: Dump, mine: Dump) -> Iterator[st
         yield f"Matched by their {how}: {_some(said)}."
     if lines := [one.layout for one in every if one.layout]:
         yield f"Turned into the layout of the reference: {_some(lines)}."
+    for one in every:
+        if one.nan_count:
+            count = count_of(one.nan_count, "cell")
+            yield f"{count} of {visible(one.pair.name)} are nan in the reference, and not compared."
     left = [name for name in reference if name not in {pair.name for pair in pairs}]
     right = [name for name in mine if name not in {pair.other for pair in pairs}]
     for names, where in ((left, "the reference"), (right, "the other file")):

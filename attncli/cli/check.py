@@ -296,8 +296,9 @@ def _with_pages(students: Iterable[Marked], folder: Path, tally: "Tally") -> Ite
 
 
 def _is_dump(problem: str, sources: list[str]) -> bool:
-    """Return True if the first of several files holds arrays of steps, and no problem."""
-    if not sources or Path(problem).suffix.lower() not in DUMP_SUFFIXES:
+    """Return True if the first of several files of arrays holds steps, and no problem."""
+    suffixes = {Path(file).suffix.lower() for file in (problem, *sources)}
+    if not sources or not suffixes.issubset(DUMP_SUFFIXES):
         return False
     from attncli.reading.dumps import is_dump
 

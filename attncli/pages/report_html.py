@@ -71,6 +71,8 @@ def remark(shown: Remark) -> str:
         caption = ", ".join(filter(None, ("yours", comparison.words)))
         table = matrix_table(comparison.yours, text(caption), caption)
         parts.append(f'<div class="figure"><div class="part">{table}</div></div>')
+    if not shown.comparisons:
+        parts.append(paragraphs(shown.wrong_numbers))
     for sign, sentence, advice in shown.sentences:
         said = f"<b>{text(sentence)}</b> {text(advice)}" if advice else text(sentence)
         parts.append(f"<p>{sign} {said}</p>" if sign else f"<p>{said}</p>")

@@ -88,7 +88,8 @@ class Remark(Record):
     @property
     def wrong_numbers(self) -> Iterator[str]:
         """Sentences on the first wrong cells, and how many others there are."""
-        cells = [f"{x.name} is {label_text(x.given)}, should be {x.right}" for x in self.cells]
+        known = {x: f", should be {x.right}" if x.right else "" for x in self.cells}
+        cells = [f"{x.name} is {label_text(x.given)}{right}" for x, right in known.items()]
         return verdicts.some_of(cells, "; --full shows all")
 
     @property
@@ -208,7 +209,7 @@ def _aside(report: Report, judged: Judged, sign: str) -> str:
         if judged.nan_count < size:
             at = f" at {cell_name(judged.step, judged.farthest)}" if judged.farthest else ""
             said.append(f"max |Δ| {judged.largest:.2g}{at}".replace("inf", "∞"))
-        if 0 < judged.largest < np.inf:
+        if 0 < judged.errors < np.inf:
             said.append(f"{judged.errors:.2g} × the error of {report.dtype}")
     return ", ".join(said)
 

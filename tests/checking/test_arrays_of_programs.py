@@ -467,7 +467,9 @@ def test_a_report_of_arrays_is_short(attn: Attn, tmp_path: Path) -> None:
     at = re.search(r"✗ weights = exp / sum   \(max \|Δ\| \S+ at (weights.+\]),", shown.out)
     assert at
     assert "should be" not in shown.out
-    assert attn("check", given, answers, "--verbose").out.count("should be") == 5
+    for form in ("table", "html"):
+        shown_cells = attn("check", given, answers, "--verbose", "-f", form)
+        assert shown_cells.out.count("should be") == 5
     assert "  The scores were not scaled." in lines
     assert lines[-1] == "wrong, first at weights"
     record = json.loads(attn("check", given, answers, "-f", "json").out)
