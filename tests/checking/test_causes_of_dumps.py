@@ -22,6 +22,7 @@ class Cause(NamedTuple):
     needs: tuple[str, ...] = ()  # steps of which one is in the dump
     deviation: str = ""  # of the oracle, where its name is not the id
     batch: int = 1  # at least
+    shares: bool = True  # whether heads may share keys and values
     has_d_v: bool = False  # values have another size than keys
     keeps_width: bool = False  # the output is as wide as the input
     heads: tuple[int, ...] = (2, 3, 4)
@@ -37,10 +38,14 @@ CAUSES: dict[str, list[Cause]] = {
     "log_softmax": [Cause(mask=("",)), Cause(mask=("causal",), needs=("weights",))],
     "softmax_over_heads": [Cause()],
     "softmax_over_batch": [Cause(batch=2)],
-    "heads_ignored": [Cause()],
+    "heads_ignored": [Cause(shares=False)],
     "mask_heads_and_batch": [Cause(mask=("lengths",), batch=2)],
     "padding_zeroed": [Cause(mask=("lengths",))],
-    "padded_queries_blocked": [Cause(mask=("lengths",))],
+    # The output alone does not tell weights of 0 from `padding_zeroed`.
+    "padded_queries_blocked": [
+        Cause(mask=("lengths",)),
+        Cause(mask=("lengths",), needs=("weights",), deviation="padded_queries_zeroed"),
+    ],
     # e^−10 of a weight is less than the error of a bfloat16.
     "finite_fill": [Cause(mask=("causal", "lengths"), dtypes=("float32", "float64"))],
     # Without the weights it is a mask that was left out.
@@ -51,7 +56,7 @@ CAUSES: dict[str, list[Cause]] = {
     "residual_and_norm": [Cause(keeps_width=True)],
     "input_added": [Cause(keeps_width=True)],
     # A mask of tokens does not fit heads; of as many tokens as heads it is `heads_reshaped`.
-    "attention_over_heads": [Cause(mask=("",), of_n=(5, 6, 7))],
+    "attention_over_heads": [Cause(mask=("",), of_n=(5, 6, 7), shares=False)],
     # Where the sizes differ, arrays are read so, and are right.
     "heads_after_tokens": [Cause(needs=("Q",), heads=(4,), of_n=(4,))],
     # Of three heads both are one.
@@ -70,11 +75,15 @@ def drawn(cause: Cause, rng: np.random.Generator, dtype: str) -> tuple[Layer, di
     d = int(heads * size + (0 if cause.keeps_width else rng.integers(0, 3)))
     cast = rounded(dtype)
     x = cast(rng.normal(size=(b, n, d)))
-    shapes = {"W_q": (d, heads * size), "W_k": (d, heads * size), "W_v": (d, heads * size_v)}
+    groups = heads // 2 if cause.shares and heads == 4 and rng.random() < 0.3 else heads
+    widths = heads * size, groups * size, groups * size_v
+    shapes: dict[str, tuple[int, ...]] = {}
+    for letter, width in zip("qkv", widths, strict=True):
+        shapes |= {f"W_{letter}": (d, width), f"b_{letter}": (width,)}
     if cause.keeps_width or rng.random() < 0.5:
         shapes["W_o"] = heads * size_v, d
     matrices = {name: cast(rng.normal(size=shape) / d**0.5) for name, shape in shapes.items()}
-    keys: dict[str, Any] = {"X": x.astype(float), "heads": heads}
+    keys: dict[str, Any] = {"X": x.astype(float), "heads": heads, "kv_heads": groups}
     keys |= {name: matrix.astype(float) for name, matrix in matrices.items()}
     lengths, mask = None, None
     i, j = np.arange(n)[:, None], np.arange(n)
@@ -90,7 +99,7 @@ def drawn(cause: Cause, rng: np.random.Generator, dtype: str) -> tuple[Layer, di
             keys["mask"] = {"window": [1, 0]}
     if b == 1:
         keys["X"] = keys["X"][0]
-    return Layer(x, matrices, heads, mask, lengths), keys
+    return Layer(x, matrices, heads, groups, mask, lengths), keys
 
 
 def dump_of(steps: Steps, shown: tuple[str, ...], dtype: str, is_alone: bool) -> Steps:

@@ -22,8 +22,9 @@ class Layer(NamedTuple):
     """One layer and what it is applied to: tokens (batch, n, d), matrices (in, out)."""
 
     x: Array
-    matrices: Steps  # W_q, W_k, W_v and perhaps W_o
+    matrices: Steps  # W_q, W_k, W_v, b_q, b_k, b_v, and perhaps W_o
     heads: int
+    groups: int  # how many heads keys and values have
     mask: Array | None = None  # True where a query may attend: (batch or 1, 1, n, n)
     lengths: Array | None = None  # how many tokens of each element are real, if not all
 
@@ -60,39 +61,50 @@ def steps_of(layer: Layer, deviation: str, dtype: str, rng: np.random.Generator)
     """Return Q, K, V, weights, context and output of a layer with one deviation, or with none."""
     cast = rounded(dtype)
     q, k, v = features(layer, deviation, cast)
-    scores = cast(cast(q @ k.swapaxes(-1, -2)) / np.sqrt(size_in_scale(q, v, deviation)))
+    keys, values = (np.repeat(one, q.shape[1] // k.shape[1], axis=1) for one in (k, v))
+    scores = cast(cast(q @ keys.swapaxes(-1, -2)) / np.sqrt(size_in_scale(q, v, deviation)))
     unmasked = scores
     if layer.mask is not None:
         scores = masked(scores, layer.mask, layer, deviation, rng)
     axis = {"softmax_over_heads": 1, "softmax_over_batch": 0}.get(deviation, -1)
     weights = cast(softmax(scores, axis))
+    if deviation.startswith("padded_queries"):  # what softmax gives of a fill, of −∞, or 0
+        others = [0.0] if deviation == "padded_queries_zeroed" else [1 / len(layer.x[0]), np.nan]
+        weights = cast(np.where(layer.real[:, None], weights, rng.choice(others)))
     if deviation == "dropout_left_on":
         weights = cast(dropped(weights, rng))
     if deviation == "log_softmax" and layer.mask is None:
         weights = cast(np.log(weights))
     mixing = cast(softmax(unmasked)) if deviation == "output_before_mask" else weights
-    context = cast(mixing @ v)
+    context = cast(mixing @ values)
     output = output_of(context, layer, deviation, cast, rng)
     steps = {"Q": q, "K": k, "V": v, "weights": weights, "context": context, "output": output}
     return steps | stored(steps, layer, deviation, cast)
 
 
 def features(layer: Layer, deviation: str, cast: Cast) -> list[Array]:
-    """Return Q, K and V of (batch, heads, n, features of a head)."""
-    heads = 1 if deviation == "heads_ignored" else layer.heads
-    matrices = [layer.matrices[name] for name in ("W_q", "W_k", "W_v")]
-    fused, size = np.concatenate(matrices, axis=1), matrices[0].shape[1] // heads
-    if deviation == "fused_in_three":  # the matrix holds the q, k and v of a head together
-        fused = fused[:, np.arange(3 * heads * size).reshape(3, heads, size).swapaxes(0, 1).ravel()]
-    every = cast(layer.x @ fused)
-    if deviation == "fused_per_head":
-        parts = np.split(every.reshape(*every.shape[:2], heads, 3 * size), 3, axis=-1)
+    """Return Q, K and V of (batch, heads, n, features of a head), from one fused matrix."""
+    heads, groups = (1, 1) if deviation == "heads_ignored" else (layer.heads, layer.groups)
+    w, times = layer.matrices, heads // groups
+    fused, bias = (np.concatenate([w[f"{x}_{a}"] for a in "qkv"], axis=-1) for x in "Wb")
+    width = w["W_q"].shape[1]
+    ends = width, width + w["W_k"].shape[1]
+    if deviation == "fused_in_three":  # the columns are those of q, k and v of a group together
+        columns = np.split(np.arange(fused.shape[1]), ends)
+        order = np.concatenate([part.reshape(groups, -1) for part in columns], axis=1).ravel()
+        fused, bias = fused[:, order], bias[order]
+    every = cast(cast(layer.x @ fused) + bias)
+    rows = every.shape[:2]
+    if deviation == "fused_per_head":  # as Falcon's: the queries of a group, its key, its value
+        pieces = every.reshape(*rows, groups, times + 2, -1)
+        parts = list(np.split(pieces, [times, times + 1], axis=3))
     else:
-        pieces = np.split(every, [heads * size, 2 * heads * size], axis=-1)
-        parts = [piece.reshape(*every.shape[:2], heads, -1) for piece in pieces]
+        parts = np.split(every, ends, axis=-1)
+    counts = heads, groups, groups
+    cut = [part.reshape(*rows, n, -1) for part, n in zip(parts, counts, strict=True)]
     if deviation == "attention_over_heads":
-        return parts
-    return [part.transpose(0, 2, 1, 3) for part in parts]
+        return cut
+    return [part.transpose(0, 2, 1, 3) for part in cut]
 
 
 def size_in_scale(q: Array, v: Array, deviation: str) -> int:
@@ -107,8 +119,6 @@ def masked(
     if deviation == "mask_heads_and_batch":  # nn.MultiheadAttention takes (batch · heads, n, n)
         mask = np.tile(np.broadcast_to(mask[:, 0], (b, n, n)), (heads, 1, 1))
         mask = mask.reshape(b, heads, n, n)
-    if deviation == "padded_queries_blocked":
-        mask = mask & layer.real[:, None]
     if deviation == "window_both_sides":
         i, j = np.nonzero(mask[0, 0])
         mask = np.abs(np.subtract.outer(np.arange(n), np.arange(n))) <= (i - j).max()
@@ -133,7 +143,9 @@ def output_of(
     if deviation == "residual_and_norm":
         centred = output - output.mean(axis=-1, keepdims=True)
         variance = (centred**2).mean(axis=-1, keepdims=True)
-        output = cast(centred / np.sqrt(variance + rng.choice([1e-5, 1e-12])))
+        normed = cast(centred / np.sqrt(variance + rng.choice([1e-5, 1e-12])))
+        gain, shift = cast(1 + 0.3 * rng.normal(size=(2, normed.shape[-1])))
+        output = cast(cast(normed * gain) + shift)
     return np.where(layer.real, output, 0) if deviation == "padding_zeroed" else output
 
 

@@ -21,8 +21,9 @@ from attncli.checking.judging.operands import Reference
 from attncli.checking.judging.readings import Way
 from attncli.checking.mistakes import lines_of_numpy, of_places, of_scores, of_weights
 from attncli.checking.mistakes.convention import Arrays, Convention, Keys, Search
+from attncli.checking.mistakes.conventions_of_layouts import OF_LAYOUTS
 from attncli.checking.mistakes.conventions_of_places import OF_PLACES
-from attncli.checking.mistakes.of_programs import OF_PROGRAMS
+from attncli.checking.mistakes.conventions_of_programs import OF_PROGRAMS
 from attncli.core.attention.masks import Mask, Masked, kept
 from attncli.core.calculation.compute import compute
 from attncli.core.calculation.mistake import (
@@ -271,5 +272,6 @@ CONVENTIONS: dict[str, Convention] = {
         (_batch_second,),
     ),
     **OF_PROGRAMS,
+    **OF_LAYOUTS,
     **OF_PLACES,
 }

@@ -1,32 +1,20 @@
-"""Conventions and mistakes of programs: modules, layouts, masks, and what is stored of a step."""
+"""Conventions of programs: what modules do and return, along which axis they sum, how they mask."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 
 import numpy as np
 
-from attncli.checking.mistakes import lines_of_numpy, of_places
-from attncli.checking.mistakes.convention import Arrays, Convention, Search, Whole
-from attncli.checking.mistakes.of_weights import merged_by_lines
+from attncli.checking.mistakes import of_places
+from attncli.checking.mistakes.convention import Arrays, Convention, Search
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import Masked, kept
-from attncli.core.attention.scores import MergeHeads
 from attncli.core.attention.softmax import Exp
-from attncli.core.calculation.mistake import (
-    Nodes,
-    Ways,
-    is_mixture,
-    is_weight,
-    made_by,
-    made_of,
-    rewritten_steps,
-    wrong,
-)
+from attncli.core.calculation.mistake import Ways, made_by, made_of, wrong
 from attncli.core.calculation.trace import Trace
 from attncli.core.records import replace
-from attncli.core.tape.evaluation import Change, Replay, sources, transform, walk
+from attncli.core.tape.evaluation import Change, Replay, sources, transform
 from attncli.core.tape.operations import Divide
 from attncli.core.tape.step import Expression, Step
 
@@ -36,11 +24,14 @@ MIN_FACTOR = 1.01
 NORM_EPSILONS = (1e-5, 1e-12, 1e-6)
 """Numbers that LayerNorm adds to the variance: in PyTorch, in BERT, and in others."""
 
+MIN_ROWS = 4
+"""Minimum number of rows that show the gain and the shift of each column. Chosen."""
+
 HEAD, TOKEN = 1, 2
 """Axes of an array of the tape, (batch, head, row, column)."""
 
 
-def _stored(trace: Trace, others: Mapping[str, Callable[[Array], Array]]) -> Change:
+def stored(trace: Trace, others: Mapping[str, Callable[[Array], Array]]) -> Change:
     """Return the change in which some steps are stored otherwise, and later ones are right."""
 
     def as_it_is(part: Step) -> Expression:
@@ -82,7 +73,7 @@ def _dropped(trace: Trace, arrays: Arrays) -> Ways:
 def _averaged(trace: Trace, _: Arrays) -> Ways:
     every = [step.name for step in trace if step.is_weights and "head" in step.leading]
     if every:
-        yield _stored(trace, dict.fromkeys(every, lambda a: a.mean(axis=HEAD, keepdims=True))), {}
+        yield stored(trace, dict.fromkeys(every, lambda a: a.mean(axis=HEAD, keepdims=True))), {}
 
 
 def _logarithms(trace: Trace, _: Arrays) -> Ways:
@@ -90,19 +81,32 @@ def _logarithms(trace: Trace, _: Arrays) -> Ways:
     every = [step for step in trace if step.is_weights]
     if every:
         yield {step.name: wrong(np.log, made_of(step)) for step in every}, {}
-        yield _stored(trace, {step.name: np.log for step in every}), {}
+        yield stored(trace, {step.name: np.log for step in every}), {}
 
 
-def _normed(trace: Trace, _: Arrays) -> Ways:
-    """Add the input and norm each row, in the output."""
-    for eps in NORM_EPSILONS if "X" in trace.inputs and "output" in trace else ():
+def _normed(trace: Trace, arrays: Arrays) -> Ways:
+    """Add the input and norm each row, in the output, with the gain and shift that it shows."""
+    output, x = trace.steps.get("output"), trace.inputs.get("X")
+    written = arrays.get("output")
+    if output is None or x is None or written is None or output.array.shape != x.array.shape:
+        return
+    for eps in NORM_EPSILONS:
+        centred = output.array + x.array
+        centred = centred - centred.mean(axis=-1, keepdims=True)
+        normed = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + eps)
+        if written.size // written.shape[-1] >= MIN_ROWS:
+            normed = _fitted(normed, written)
+        yield {"output": wrong(lambda _, normed=normed: normed, made_of(output))}, {}
 
-        def norm(output: Array, x: Array, eps: float = eps) -> Array:
-            centred = output + x - (output + x).mean(axis=-1, keepdims=True)
-            normed: Array = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + eps)
-            return normed
 
-        yield {"output": wrong(norm, made_of(trace["output"]), trace.inputs["X"])}, {}
+def _fitted(normed: Array, written: Array) -> Array:
+    """Return γ ⊙ x + β of normed rows x, as near as each column comes to what is written."""
+    axes = tuple(range(normed.ndim - 1))
+    middle, wanted = (a.mean(axis=axes, keepdims=True) for a in (normed, written))
+    off = normed - middle
+    gain = (off * written).sum(axis=axes, keepdims=True) / (off**2).sum(axis=axes, keepdims=True)
+    fitted: Array = gain * off + wanted
+    return fitted
 
 
 # ---- softmax
@@ -221,97 +225,6 @@ def _window_on_both_sides(step: Step, trace: Trace) -> Ways:
         yield {step.name: of_places.with_mask(masked, keep)}, {}
 
 
-# ---- the heads
-
-
-def _heads_exchanged(array: Array) -> Array:
-    return array.swapaxes(HEAD, TOKEN)
-
-
-def _stored_after_tokens(trace: Trace, _: Arrays) -> Ways:
-    """Store features as (batch, n, heads, d): all of them, those before the weights, or after."""
-    every = [
-        step.name
-        for step in trace
-        if "head" in step.leading and step.trailing[-1] == "feature" and not step.backward
-        if step.array.shape[HEAD] == step.array.shape[TOKEN]  # or they are read so
-    ]
-    after = [name for name in every if name.endswith("context")]
-    before = [name for name in every if name not in after]
-    for names in dict.fromkeys(map(tuple, (every, before, after))):
-        if names:
-            yield _stored(trace, dict.fromkeys(names, _heads_exchanged)), {}
-
-
-def _attention_over_heads(trace: Trace, _: Arrays) -> Ways:
-    """Let the heads of a token attend to each other, as of (batch, n, heads, d)."""
-
-    def exchanged(part: Step) -> Expression:
-        is_of_heads = "head" in part.leading and part.trailing[-1] == "feature"
-        return wrong(_heads_exchanged, part) if is_of_heads else part
-
-    def by_lines(node: Expression) -> Nodes:
-        if isinstance(node, MergeHeads):
-            yield wrong(merged_by_lines, node.operand)
-
-    change: dict[str, Expression] = {}
-    for step in trace if trace.problem.heads == trace.problem.kv_heads > 1 else ():
-        if step.plain == "scores":
-            change[step.name] = transform(made_of(step), exchanged)
-        elif is_mixture(made_of(step)):
-            change[step.name] = wrong(_heads_exchanged, transform(made_of(step), exchanged))
-    if change:
-        yield change, {}
-        yield change | rewritten_steps(trace, [step.name for step in trace], by_lines), {}
-
-
-def _side_by_side(heads: Array) -> Array:
-    """(batch, heads, n, d) → (batch, 1, n, heads·d)."""
-    batch, count, n, width = heads.shape
-    return heads.swapaxes(HEAD, TOKEN).reshape(batch, 1, n, count * width)
-
-
-def _cut(features: Array, heads: int) -> Array:
-    """(batch, 1, n, heads·d) → (batch, heads, n, d)."""
-    batch, _, n, width = features.shape
-    return features.reshape(batch, n, heads, width // heads).swapaxes(HEAD, TOKEN)
-
-
-def _cut_per_head(q: Array, k: Array, v: Array) -> list[Array]:
-    """Cut features that are Q, K and V of all heads, as if they were q, k and v of head 1, 2, …."""
-    heads, groups = q.shape[HEAD], k.shape[HEAD]
-    fused = _cut(np.concatenate([*map(_side_by_side, (q, k, v))], axis=-1), groups)
-    width = k.shape[-1]
-    ends = heads // groups * width, (heads // groups + 1) * width
-    pieces = map(_side_by_side, np.split(fused, ends, axis=-1))
-    return [*map(_cut, pieces, (heads, groups, groups))]
-
-
-def _cut_in_three(q: Array, k: Array, v: Array) -> list[Array]:
-    """Cut features that are q, k and v of head 1, 2, …, as if they were Q, K and V of all heads."""
-    heads, groups, width = q.shape[HEAD], k.shape[HEAD], k.shape[-1]
-    fused = _side_by_side(np.concatenate([_cut(_side_by_side(q), groups), k, v], axis=-1))
-    pieces = np.split(fused, (heads * width, (heads + groups) * width), axis=-1)
-    return [*map(_cut, pieces, (heads, groups, groups))]
-
-
-def _fused(cut: Callable[[Array, Array, Array], list[Array]]) -> Whole:
-    def search(trace: Trace, _: Arrays) -> Ways:
-        change: dict[str, Expression] = {}
-        made = {s.name: made_of(s) for s in trace if s.plain in ("Q", "K", "V")}
-        projected = [name for name, one in made.items() if any(map(is_weight, walk(one)))]
-        for query in projected if trace.problem.heads > 1 else ():
-            names = [query[:-1] + letter for letter in "QKV"]
-            if query == names[0] and {*names} <= {*projected}:
-                for place, name in enumerate(names):
-                    taken = partial(lambda place, *qkv: cut(*qkv)[place], place)
-                    change[name] = wrong(taken, *map(made.__getitem__, names))
-        if change:
-            yield change, {}
-
-    return search
-
-
 OF_PROGRAMS: dict[str, Convention] = {
     "dropout_left_on": Convention(
         "Dropout was left on: some numbers are 0, the others 1/(1 − p) times too large, p = {p}.",
@@ -373,28 +286,5 @@ OF_PROGRAMS: dict[str, Convention] = {
         "Take the output before the residual and the LayerNorm.",
         whole=_normed,
     ),
-    "attention_over_heads": Convention(
-        "Each token's heads attended to each other: the arrays were (batch, n, heads, d).",
-        "Exchange heads and tokens first, as Q.transpose(1, 2): (batch, heads, n, d).",
-        whole=_attention_over_heads,
-    ),
-    "heads_after_tokens": Convention(
-        "Features of heads were stored as (batch, n, heads, d), not as (batch, heads, n, d).",
-        "Exchange the two axes before you store them.",
-        whole=_stored_after_tokens,
-        line=lines_of_numpy.heads_first,
-    ),
-    "fused_per_head": Convention(
-        "The fused Q, K and V were cut into heads first, and each head into its q, k and v.",
-        "Cut them in three, Q, K and V of all heads, and each of these into heads.",
-        whole=_fused(_cut_per_head),
-        line=lines_of_numpy.cut_per_head,
-    ),
-    "fused_in_three": Convention(
-        "The fused Q, K and V were cut in three, but they hold q, k and v head by head.",
-        "Cut them into heads first, then each head into q, k and v, as NeoX and BLOOM do.",
-        whole=_fused(_cut_in_three),
-        line=lines_of_numpy.cut_in_three,
-    ),
 }
-"""Conventions of what modules do and return, and of how arrays lie in memory."""
+"""Conventions of what modules do and return, and of how programs mask."""
