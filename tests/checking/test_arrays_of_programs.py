@@ -22,7 +22,7 @@ from attncli.core.attention.masks import Masked
 from attncli.core.tape.evaluation import Replay, cut
 from attncli.core.tape.step import ShapeError
 from tests.checking import test_causes_of_dumps, test_causes_of_places
-from tests.conftest import DATA, SAMPLES, Attn
+from tests.conftest import DATA, ROOT, SAMPLES, Attn
 
 Array = np.ndarray[Any, Any]
 Layer = tuple[str, str, dict[str, Any], dict[str, Any], list[str]]
@@ -65,6 +65,12 @@ def test_a_convention_is_named(layer: Layer, shown: str) -> None:
 def test_every_convention_has_a_layer_or_is_drawn() -> None:
     drawn = {*test_causes_of_dumps.CAUSES, *test_causes_of_places.CAUSES}
     assert {name for _, name, *_ in LAYERS} | drawn >= {*CONVENTIONS}
+
+
+def test_every_convention_has_its_symptom_on_the_page() -> None:
+    page = (ROOT / "docs" / "from-pytorch.md").read_text(encoding="utf-8")
+    table = page.partition("| what you see |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\|[^|]*\| `(\w+)`", table, re.M) == [*CONVENTIONS]
 
 
 @pytest.mark.parametrize("layer", LAYERS[::3], ids=lambda layer: f"{layer[0]}-{layer[1]}")
