@@ -56,6 +56,9 @@ MAX_AXES = 4
 OF_PROJECTIONS = {"X", "W_q", "W_k"}
 """The inputs of a layer by which queries and keys are known."""
 
+TURNED = {"Q_normed": "Q", "K_normed": "K", "Q_rotated": "Q", "K_rotated": "K"}
+"""Steps in whose place scores would be made of queries and keys."""
+
 MAX_NAMED = 6
 """Maximum number of names that a sentence lists. Chosen."""
 
@@ -114,7 +117,7 @@ def pairs_of(reference: Dump, mine: Dump) -> list[Pair]:
         pairs[name] = Pair(name, other, how)
         del left[name], right[other]
 
-    def by_key(how: str, key: Callable[[str, Array], Hashable]) -> None:
+    def by_key(how: str, key: Callable[[str, DumpedArray], Hashable]) -> None:
         keys, others = _by_key(left, key), _by_key(right, key)
         for value in keys.keys() & others.keys():
             pair(keys[value], others[value], how)
@@ -124,20 +127,20 @@ def pairs_of(reference: Dump, mine: Dump) -> list[Pair]:
     by_key("names", lambda name, _: (parts_of(name).layer, parts_of(name).last))
     by_key("meanings", lambda name, _: (parts_of(name).layer, parts_of(name).meaning or name))
     by_key("meanings", lambda name, _: parts_of(name).meaning or name)
-    by_key("shapes", lambda name, numbers: (parts_of(name).layer, *_sizes(numbers)))
+    by_key("shapes", lambda name, one: (parts_of(name).layer, *_sizes(one.shape)))
     for name in [*left]:
-        numbers = left[name].numbers
-        distances = {other: _unlikeness(numbers, one.numbers) for other, one in right.items()}
+        same = {other: _in_same_places(left[name], one) for other, one in right.items()}
+        distances = {other: _unlikeness(*numbers) for other, numbers in same.items()}
         nearest = min(distances, key=distances.__getitem__, default="")
         if nearest and distances[nearest] <= MAX_UNLIKE:
             pair(name, nearest, "numbers")
-    by_key("shapes", lambda _, numbers: tuple(_sizes(numbers)))
+    by_key("shapes", lambda _, one: tuple(_sizes(one.shape)))
     return _in_order([pairs[name] for name in reference if name in pairs])
 
 
-def _by_key(dump: Dump, key: Callable[[str, Array], Hashable]) -> dict[Hashable, str]:
+def _by_key(dump: Dump, key: Callable[[str, DumpedArray], Hashable]) -> dict[Hashable, str]:
     """Return the names of arrays by a key, without those that share it."""
-    keys = {name: key(name, one.numbers) for name, one in dump.items()}
+    keys = {name: key(name, one) for name, one in dump.items()}
     counts = Counter(keys.values())
     return {value: name for name, value in keys.items() if counts[value] == 1}
 
@@ -151,9 +154,24 @@ def _in_order(pairs: list[Pair]) -> list[Pair]:
     return sorted(pairs, key=lambda pair: (every[pair].layer, order[every[pair].meaning]))
 
 
+def _in_same_places(right: DumpedArray, other: DumpedArray) -> tuple[Array, Array]:
+    """Return the numbers of two arrays, at the places that both have, if the shapes allow it."""
+    if _sizes(right.shape) != _sizes(other.shape):
+        return right.numbers, other.numbers
+    a, b = (
+        one.numbers if one.places else one.numbers.reshape(right.shape) for one in (right, other)
+    )
+    places = right.places or other.places
+    if places and not right.places:
+        a = a[np.ix_(*places)]
+    if places and not other.places:
+        b = b[np.ix_(*places)]
+    return a, b
+
+
 def _unlikeness(right: Array, numbers: Array) -> float:
     """Return the distance of some numbers, relative to their length; ∞ for another shape."""
-    if _sizes(right) != _sizes(numbers):
+    if _sizes(right.shape) != _sizes(numbers.shape):
         return np.inf
     some = slice(None, None, max(1, right.size // MAX_SAMPLED))
     a, b = (np.nan_to_num(one.flat[some].astype(float)) for one in (right, numbers))
@@ -161,9 +179,9 @@ def _unlikeness(right: Array, numbers: Array) -> float:
     return float(np.linalg.norm(a - b)) / length if length else np.inf
 
 
-def _sizes(array: Array) -> list[int]:
+def _sizes(shape: tuple[int, ...]) -> list[int]:
     """Return the sizes of the axes that tell shapes apart; programs leave out those of size 1."""
-    return [size for size in array.shape if size > 1]
+    return [size for size in shape if size > 1]
 
 
 def _layouts(pair: Pair, right: Array, numbers: Array) -> Iterator[tuple[Array, str]]:
@@ -191,7 +209,7 @@ class Compared(Record, eq=False):
     Attributes:
         right: the numbers of the reference.
         numbers: those of the other program, in the same shape, unless that does not go.
-        nan_count: how many of the reference are nan, and not compared.
+        places: which places they have along each axis; () for all.
         error: the error that they carry.
         limit: the maximum difference of right ones.
         layout: the line that gives them that shape; "" if they have it.
@@ -200,8 +218,7 @@ class Compared(Record, eq=False):
     pair: Pair
     right: Array
     numbers: Array
-    nan_count: int
-    is_left_out: Array
+    places: tuple[Sequence[int], ...]
     error: float
     limit: float
     layout: str
@@ -217,7 +234,7 @@ class Compared(Record, eq=False):
         off[numbers == self.right] = 0
         off[(numbers <= LIKE_BLOCKED) & (self.right <= LIKE_BLOCKED)] = 0
         off[np.isnan(off)] = np.inf
-        off[self.is_left_out] = 0
+        off[np.isnan(self.right)] = 0  # they are not compared
         return off
 
     def agrees(self, numbers: Array) -> bool:
@@ -227,7 +244,9 @@ class Compared(Record, eq=False):
     def judged(self) -> Difference:
         axes = tuple(f"axis {number + 1}" for number in range(self.right.ndim))
         name, word = self.pair.name, visible(shortened(self.pair.name))
-        step = Step(name, name, (), axes, {}, None, self.right, called=word)
+        pairs = zip(axes, self.places, strict=False)
+        labels = {axis: tuple(f"{place + 1}" for place in places) for axis, places in pairs}
+        step = Step(name, name, (), axes, labels, None, self.right, called=word)
         if not self.fits:
             codes = np.full(self.right.shape, judged_steps.WRONG, np.int8)
             sizes, others = shape_words(self.numbers.shape), shape_words(self.right.shape)
@@ -235,33 +254,28 @@ class Compared(Record, eq=False):
             return Difference(step, codes, np.full(codes.shape, np.nan), np.inf, np.inf, fault)
         off = self.off(self.numbers)
         codes = np.where(off > self.limit, judged_steps.WRONG, judged_steps.CORRECT).astype(np.int8)
-        codes[self.is_left_out] = judged_steps.MISSING
+        codes[np.isnan(self.right)] = judged_steps.MISSING
         most = float(np.max(off, initial=0.0, where=~np.isnan(self.numbers)))
         errors = most / self.error if self.error else np.inf * (most > 0)
         return Difference(step, codes, self.numbers, most, errors)
 
 
 def _compared(pair: Pair, right: DumpedArray, other: DumpedArray, marking: Marking) -> Compared:
-    numbers, dtype = right.numbers.astype(float), marking.dtype
-    others, layout = other.numbers.astype(float), ""
-    if _sizes(numbers) == _sizes(others):
+    numbers, others = (one.astype(float) for one in _in_same_places(right, other))
+    places, layout, dtype = right.places or other.places, "", marking.dtype
+    if _sizes(numbers.shape) == _sizes(others.shape):
         others = others.reshape(numbers.shape)
-    elif numbers.size == others.size and other.is_left_out is None:
+    elif not places:
         every = _layouts(pair, numbers, others)
         like = (one for one in every if _unlikeness(numbers, one[0]) <= MAX_UNLIKE)
         others, layout = next(like, (others, ""))
-    left_out = np.isnan(numbers)
-    nan_count = 0 if right.is_left_out is not None else int(left_out.sum())
-    for one in (right, other):
-        if one.is_left_out is not None and one.is_left_out.size == left_out.size:
-            left_out |= one.is_left_out.reshape(numbers.shape)
-    is_compared = np.isfinite(numbers) & (numbers > LIKE_BLOCKED) & ~left_out
-    size = float(np.max(np.abs(numbers), initial=0.0, where=is_compared))
+    is_told = np.isfinite(numbers) & (numbers > LIKE_BLOCKED)
+    size = float(np.max(np.abs(numbers), initial=0.0, where=is_told))
     depth = float(max(parts_of(pair.name).layer, 0) + 1) ** 0.5
     error = ROUNDINGS[dtype] * ROUNDOFF[dtype] * depth * size
     limit = MAX_ERRORS[dtype] * error if marking.rtol is None else marking.rtol * size
     limit += marking.tolerance + (right.error + other.error) * size
-    return Compared(pair, numbers, others, nan_count, left_out, error, limit, layout)
+    return Compared(pair, numbers, others, places, error, limit, layout)
 
 
 def _by_numbers(first: Compared, every: Dump) -> Finding | None:
@@ -273,13 +287,13 @@ def _by_numbers(first: Compared, every: Dump) -> Finding | None:
     numbers = first.numbers
     for name, one in every.items():
         another = replace(first, right=one.numbers.astype(float))
-        if name != first.pair.name and one.is_left_out is None and another.agrees(numbers):
+        if name != first.pair.name and another.agrees(numbers):
             what = f"It holds the numbers of {visible(name)} in the reference."
             advice = "Save the same place in both programs, or look for what comes between both."
             return Finding("numbers_of_another_step", what, advice)
     if not first.fits:
         return None
-    known = np.isfinite(first.right) & np.isfinite(numbers) & ~first.is_left_out
+    known = np.isfinite(first.right) & np.isfinite(numbers)
     right, given = (np.where(known, one, 0) for one in (first.right, numbers))
     square = float((right * right).sum())
     factor = float((right * given).sum()) / square if square else 0.0
@@ -369,19 +383,21 @@ class TwoDumps(Record, eq=False):
         known = {parts_of(name).meaning: name for name in names}
         inputs = {key: self.reference[name] for key, name in known.items() if key in KEYS}
         keys = {key: _heads_first(known[key], one) for key, one in inputs.items()}
+        for turned in known.keys() & TURNED.keys():  # of which the scores are made
+            keys[TURNED[turned]] = _heads_first(known[turned], self.reference[known[turned]])
         weights = self.reference.get(known.get("weights", ""))
         if weights is not None and keys.keys() >= {"Q", "K"}:
             keys |= _cut(keys, weights.numbers)
         if keys.keys() >= OF_PROJECTIONS:
             keys = {key: array for key, array in keys.items() if key not in ("Q", "K", "V")}
         is_here = keys.keys() >= OF_PROJECTIONS or keys.keys() >= {"Q", "K"}
-        is_cut = any(one.is_left_out is not None for one in inputs.values())
+        is_cut = any(one.places for one in inputs.values())
         if is_cut or not is_here or parts_of(first.pair.name).meaning in ("", *keys):
             return None, "its inputs are not in the reference, so no cause is sought"
         before = every[: every.index(first) + 1]
         here = [one for one in before if parts_of(one.pair.name).layer == layer]
         steps = {parts_of(one.pair.name).meaning: one for one in here}
-        answers = {step: one for step, one in steps.items() if step and step not in keys}
+        answers = {step: one for step, one in steps.items() if step not in ("", *keys, *TURNED)}
         parts = {part: getattr(marking, part) for part in ("dtype", "tolerance", "rtol")}
         asked = {part: value for part, value in parts.items() if value}
         sizes = [one.right.shape[-3] for one in answers.values() if one.right.ndim > 2]
@@ -449,8 +465,8 @@ def _said(every: Sequence[Compared], reference: Dump, mine: Dump) -> Iterator[st
     if lines := [one.layout for one in every if one.layout]:
         yield f"Turned into the layout of the reference: {_some(lines)}."
     for one in every:
-        if one.nan_count:
-            count = count_of(one.nan_count, "cell")
+        if nan_count := int(np.isnan(one.right).sum()):
+            count = count_of(nan_count, "cell")
             yield f"{count} of {visible(one.pair.name)} are nan in the reference, and not compared."
     left = [name for name in reference if name not in {pair.name for pair in pairs}]
     right = [name for name in mine if name not in {pair.other for pair in pairs}]

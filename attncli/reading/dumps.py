@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from itertools import count
-from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -20,7 +19,7 @@ from attncli.core.problem.keys import KEYS
 from attncli.core.problem.marking import FLOAT_TYPES
 from attncli.core.records import Record
 from attncli.core.tape.cell_names import may_mean_step
-from attncli.core.text.strings import regex, visible
+from attncli.core.text.strings import regex
 from attncli.reading import arrays, file_forms
 from attncli.reading.document import FileName
 from attncli.reading.files import Folder, is_file
@@ -35,9 +34,6 @@ TREE = regex(r'\s*\{\s*"module_path"')
 PRINTED_ERROR = 5e-5
 """Maximum relative error of a number that PyTorch prints, such as 1.2346e-01. Derived."""
 
-MAX_CLAIMED = 10**8
-"""Maximum number of numbers of a printed array, most of which may be left out. Chosen."""
-
 ELLIPSIS = regex(r"\.\.\.,?")
 BARE_POINT = regex(r"(?<=\d)\.(?!\d)")
 """The point of a number of PyTorch without digits behind it, as in 1.e-01, which JSON lacks."""
@@ -47,14 +43,16 @@ class DumpedArray(Record, eq=False):
     """An array of a dump.
 
     Attributes:
-        numbers: all of them; nan where the file leaves them out.
-        is_left_out: where that is; None for nowhere.
+        numbers: those that the file has.
+        shape: that of the whole array.
+        places: which of them the file has along each axis; () for all.
         dtype: the type of the program's numbers, if they are written in another one; or "".
         error: the maximum relative error with which they are written; 0 for every bit.
     """
 
     numbers: Array
-    is_left_out: Array | None = None
+    shape: tuple[int, ...]
+    places: tuple[range | tuple[int, ...], ...] = ()
     dtype: str = ""
     error: float = 0.0
 
@@ -103,9 +101,7 @@ def read_dump(
             hint = "name the file that ends with _FULL_TENSORS.json"
         elif file_forms.are_arrays(begun.start, begun.suffix):
             is_bare = begun.start.startswith(arrays.NPY)
-            found = (
-                {} if is_bare else {k: DumpedArray(x) for k, x in _flat(arrays.read(begun.file))}
-            )
+            found = {} if is_bare else dict(_flat(arrays.read(begun.file)))
             hint = "save them by numpy.savez(file, weights=…, output=…)"
         else:
             hint = "save NPZ or safetensors, or the JSON of model_addition_debugger_context"
@@ -115,14 +111,14 @@ def read_dump(
     return found
 
 
-def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Array]]:
+def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, DumpedArray]]:
     """Yield arrays of numbers; those of a file that attn wrote are by the names of their steps."""
     for key, raw in values.items():
         if isinstance(raw, Mapping):
             is_part = not before and key in ("inputs", "steps", "options")
             yield from _flat(raw, "" if is_part else f"{before}{key}.")
         elif getattr(raw, "ndim", 0) and raw.dtype.kind in "fiu":
-            yield f"{before}{key}", raw
+            yield f"{before}{key}", DumpedArray(raw, raw.shape)
 
 
 def _numbered(items: Iterator[tuple[str, DumpedArray]]) -> dict[str, DumpedArray]:
@@ -164,7 +160,7 @@ def _tensor(name: str, about: Mapping[str, Any], folder: Folder) -> DumpedArray 
     if isinstance(written, str):
         with opened(folder.file(written)) as begun:
             (array,) = arrays.read(begun.file).values()
-        return DumpedArray(array)
+        return DumpedArray(array, array.shape)
     text = " ".join(written or ())
     body = text[text.find("[") : text.rfind("]") + 1]
     if not body or about["dtype"] == "torch.bool":
@@ -172,21 +168,14 @@ def _tensor(name: str, about: Mapping[str, Any], folder: Folder) -> DumpedArray 
     words = BARE_POINT.sub(".0", ELLIPSIS.sub("", body))
     shown = np.array(json.loads(words.replace("nan", "NaN").replace("inf", "Infinity")), float)
     shape = tuple(map(int, re.findall(r"\d+", about["shape"])))
-    if prod(shape) > MAX_CLAIMED:
-        raise fail(f"{visible(name)} claims {prod(shape):,} numbers", hint="save it as safetensors")
     # PyTorch prints the first and the last places along each axis of a large tensor.
     halves = [(size, shown.shape[axis] // 2) for axis, size in enumerate(shape)]
-    places = [
-        np.r_[:half, size - half : size] if size > shown.shape[axis] else np.arange(size)
+    places = tuple(
+        (*range(half), *range(size - half, size)) if size > shown.shape[axis] else range(size)
         for axis, (size, half) in enumerate(halves)
-    ]
-    numbers, is_left_out = np.full(shape, np.nan), np.ones(shape, bool)
-    numbers[np.ix_(*places)], is_left_out[np.ix_(*places)] = shown, False
-    dtype = about["dtype"].removeprefix("torch.")
-    is_float = dtype in FLOAT_TYPES
-    return DumpedArray(
-        numbers,
-        is_left_out if is_left_out.any() else None,
-        dtype if is_float else "",
-        PRINTED_ERROR if is_float else 0.0,
     )
+    if tuple(map(len, places)) != shown.shape:
+        raise ValueError
+    dtype = about["dtype"].removeprefix("torch.")
+    told = (dtype, PRINTED_ERROR) if dtype in FLOAT_TYPES else ("", 0.0)
+    return DumpedArray(shown, shape, places if shown.shape != shape else (), *told)

@@ -85,6 +85,26 @@ def test_the_first_step_that_differs_and_its_cause(
     assert len(report["steps"][first]["cells"]) == 5
 
 
+@pytest.mark.parametrize("positions", [None, {"name": "rope", "pairs": "halves"}])
+def test_inputs_are_tokens_and_weights_or_rotated_queries(
+    attn: Attn, tmp_path: Path, positions: Any
+) -> None:
+    x, *weights = np.random.default_rng(0).normal(size=(4, 6, 6))
+    keys = dict(zip(("W_q", "W_k", "W_v"), weights, strict=True))
+    given: dict[str, Any] = {"X": x, **keys, "heads": 3 if positions is None else 1}
+    right, wrong = (
+        attncli.compute(attncli.Problem(**given, positions=positions, scale=scale))
+        for scale in (None, "1/d_k")
+    )
+    inputs = {"X": x, **keys} if positions is None else {}
+    names = ["Q_rotated", "K_rotated"] if positions else ["Q", "K"]
+    dumps = [{n: trace[n].value for n in (*names, "weights")} for trace in (right, wrong)]
+    np.savez(tmp_path / "right.npz", **inputs | dumps[0])
+    np.savez(tmp_path / "wrong.npz", **dumps[1])  # type: ignore[arg-type]
+    shown = attn("check", tmp_path / "wrong.npz", "--reference", tmp_path / "right.npz")
+    assert "The scores were divided by d_k, not by √d_k." in shown.out
+
+
 def test_without_inputs_no_cause_is_named(attn: Attn, tmp_path: Path) -> None:
     names = "weights and output"
     shown = check(attn, tmp_path, model(names), model(names, 1, scale=1))
@@ -211,6 +231,26 @@ def test_trees_of_calls_with_files_beside_them(attn: Attn, tmp_path: Path) -> No
     np.savez(tmp_path / "mine.npz", mlp=array)
     shown = attn("check", tmp_path / "tree.json", tmp_path / "mine.npz", "-q")
     assert (shown.out, shown.err) == ("correct: 6 numbers\n", "")
+
+
+FAULTY = [
+    ('{"module_path"', "this tree of calls is damaged"),
+    ('{"module_path": "M", "children": ' + "[" * 100_000, "this tree of calls is damaged"),
+    ("../x.safetensors", "this lies outside the folder"),
+    ("none.safetensors", "there is no such file"),
+    (["tensor([1.0, 2.0, 3.0, 4.0])"], "this tree of calls is damaged"),  # of three numbers
+]
+
+
+@pytest.mark.parametrize(("value", "said"), FAULTY)
+def test_faulty_trees_are_refused(attn: Attn, tmp_path: Path, value: Any, said: str) -> None:
+    call = {"shape": "torch.Size([3])", "dtype": "torch.float32", "value": value}
+    is_text = str(value).startswith("{")
+    text = value if is_text else json.dumps({"module_path": "Model.mlp", "outputs": call})
+    (tmp_path / "tree.json").write_text(text)
+    shown = attn("check", tmp_path / "tree.json", tmp_path / "tree.json")
+    assert (shown.status, shown.out) == (2, "")
+    assert said in shown.err
 
 
 # ---- what is refused
