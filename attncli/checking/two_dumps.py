@@ -66,7 +66,7 @@ OF_LAYER = regex(r"(?:^|.*?[._])(\d+)\.(.+)")
 """A name with the number of a layer: model.layers.3.self_attn.q_proj."""
 
 
-class Name(Record):
+class ArrayName(Record):
     """The name of an array in its parts: the number of the layer, or -1, and what comes after."""
 
     layer: int
@@ -90,17 +90,17 @@ class Name(Record):
         return key if key in KEYS and (not is_output or "." in self.last) else ""
 
 
-def parts_of(name: str) -> Name:
+def parts_of(name: str) -> ArrayName:
     """Return the parts of a name.
 
     >>> parts_of("blocks.3.attn.hook_pattern").meaning, parts_of("h.0.mlp").layer
     ('weights', 0)
     """
     match = OF_LAYER.fullmatch(name)
-    return Name(int(match[1]), match[2]) if match else Name(-1, name)
+    return ArrayName(int(match[1]), match[2]) if match else ArrayName(-1, name)
 
 
-class Pair(Record):
+class NamePair(Record):
     """An array of the reference, and the one that is compared with it."""
 
     name: str
@@ -108,13 +108,13 @@ class Pair(Record):
     how: str  # such as "numbers"; "" for the same name
 
 
-def pairs_of(reference: Dump, mine: Dump) -> list[Pair]:
+def pairs_of(reference: Dump, mine: Dump) -> list[NamePair]:
     """Return the arrays that belong together: by names, by meanings, then by numbers, by shapes."""
-    pairs: dict[str, Pair] = {}
+    pairs: dict[str, NamePair] = {}
     left, right = dict(reference), dict(mine)
 
     def pair(name: str, other: str, how: str) -> None:
-        pairs[name] = Pair(name, other, how)
+        pairs[name] = NamePair(name, other, how)
         del left[name], right[other]
 
     def by_key(how: str, key: Callable[[str, DumpedArray], Hashable]) -> None:
@@ -145,7 +145,7 @@ def _by_key(dump: Dump, key: Callable[[str, DumpedArray], Hashable]) -> dict[Has
     return {value: name for name, value in keys.items() if counts[value] == 1}
 
 
-def _in_order(pairs: list[Pair]) -> list[Pair]:
+def _in_order(pairs: list[NamePair]) -> list[NamePair]:
     """Return pairs in the order of computation, if each is a known step; else as they are."""
     order = {meaning: rank for rank, meaning in enumerate((*KEYS, *ALIASES))}
     every = {pair: parts_of(pair.name) for pair in pairs}
@@ -184,7 +184,7 @@ def _sizes(shape: tuple[int, ...]) -> list[int]:
     return [size for size in shape if size > 1]
 
 
-def _layouts(pair: Pair, right: Array, numbers: Array) -> Iterator[tuple[Array, str]]:
+def _layouts(pair: NamePair, right: Array, numbers: Array) -> Iterator[tuple[Array, str]]:
     """Yield numbers with axes cut, joined and in other orders, each with the line that does it."""
     if right.size != numbers.size or max(right.ndim, numbers.ndim) > MAX_AXES:
         return
@@ -203,7 +203,7 @@ def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(order.index(axis) for axis in range(len(order)))
 
 
-class Compared(Record, eq=False):
+class ArrayPair(Record, eq=False):
     """A pair of arrays, and how far they may differ.
 
     Attributes:
@@ -215,7 +215,7 @@ class Compared(Record, eq=False):
         layout: the line that gives them that shape; "" if they have it.
     """
 
-    pair: Pair
+    pair: NamePair
     right: Array
     numbers: Array
     places: tuple[Sequence[int], ...]
@@ -260,7 +260,9 @@ class Compared(Record, eq=False):
         return Difference(step, codes, self.numbers, most, errors)
 
 
-def _compared(pair: Pair, right: DumpedArray, other: DumpedArray, marking: Marking) -> Compared:
+def _compared(
+    pair: NamePair, right: DumpedArray, other: DumpedArray, marking: Marking
+) -> ArrayPair:
     numbers, others = (one.astype(float) for one in _in_same_places(right, other))
     places, layout, dtype = right.places or other.places, "", marking.dtype
     if _sizes(numbers.shape) == _sizes(others.shape):
@@ -275,10 +277,10 @@ def _compared(pair: Pair, right: DumpedArray, other: DumpedArray, marking: Marki
     error = ROUNDINGS[dtype] * ROUNDOFF[dtype] * depth * size
     limit = MAX_ERRORS[dtype] * error if marking.rtol is None else marking.rtol * size
     limit += marking.tolerance + (right.error + other.error) * size
-    return Compared(pair, numbers, others, places, error, limit, layout)
+    return ArrayPair(pair, numbers, others, places, error, limit, layout)
 
 
-def _by_numbers(first: Compared, every: Dump) -> Finding | None:
+def _by_numbers(first: ArrayPair, every: Dump) -> Finding | None:
     """Return what the numbers show by themselves: another layout, another step, a factor."""
     for turned, line in _layouts(first.pair, first.right, first.numbers):
         if _unlikeness(first.right, turned) <= MAX_UNLIKE and first.agrees(turned):
@@ -365,7 +367,7 @@ class TwoDumps(Record, eq=False):
         )
 
     def _cause(
-        self, first: Compared, every: Sequence[Compared], marking: Marking
+        self, first: ArrayPair, every: Sequence[ArrayPair], marking: Marking
     ) -> tuple[Finding | None, str]:
         """Return the cause of the first array that differs, or why none is known."""
         if first.judged.fault:
@@ -375,45 +377,53 @@ class TwoDumps(Record, eq=False):
         return finding or _by_numbers(first, self.reference), why
 
     def _from_inputs(
-        self, first: Compared, every: Sequence[Compared], marking: Marking
+        self, first: ArrayPair, every: Sequence[ArrayPair], marking: Marking
     ) -> tuple[Finding | None, str]:
         """Return what is wrong in the arrays as answers to the layer, if the reference has it."""
         layer = parts_of(first.pair.name).layer
         names = [name for name in self.reference if parts_of(name).layer in (layer, -1)]
         known = {parts_of(name).meaning: name for name in names}
         inputs = {key: self.reference[name] for key, name in known.items() if key in KEYS}
-        keys = {key: _heads_first(known[key], one) for key, one in inputs.items()}
+        keys = {key: _heads_first(known[key], one.numbers) for key, one in inputs.items()}
         for turned in known.keys() & TURNED.keys():  # of which the scores are made
-            keys[TURNED[turned]] = _heads_first(known[turned], self.reference[known[turned]])
+            name = known[turned]
+            keys[TURNED[turned]] = _heads_first(name, self.reference[name].numbers)
         weights = self.reference.get(known.get("weights", ""))
         if weights is not None and keys.keys() >= {"Q", "K"}:
             keys |= _cut(keys, weights.numbers)
         if keys.keys() >= OF_PROJECTIONS:
             keys = {key: array for key, array in keys.items() if key not in ("Q", "K", "V")}
         is_here = keys.keys() >= OF_PROJECTIONS or keys.keys() >= {"Q", "K"}
-        is_cut = any(one.places for one in inputs.values())
+        is_cut = first.places or any(one.places for one in inputs.values())
         if is_cut or not is_here or parts_of(first.pair.name).meaning in ("", *keys):
             return None, "its inputs are not in the reference, so no cause is sought"
         before = every[: every.index(first) + 1]
         here = [one for one in before if parts_of(one.pair.name).layer == layer]
         steps = {parts_of(one.pair.name).meaning: one for one in here}
         answers = {step: one for step, one in steps.items() if step not in ("", *keys, *TURNED)}
+        right, given = (
+            {
+                step: _heads_first(one.pair.name, getattr(one, which))
+                for step, one in answers.items()
+            }
+            for which in ("right", "numbers")
+        )
         parts = {part: getattr(marking, part) for part in ("dtype", "tolerance", "rtol")}
         asked = {part: value for part, value in parts.items() if value}
-        sizes = [one.right.shape[-3] for one in answers.values() if one.right.ndim > 2]
+        sizes = [array.shape[-3] for array in right.values() if array.ndim > 2]
         for problem in _problems(keys, sizes[0] if sizes else 1):
             with suppress(InputError):
                 key = AnswerKey(problem.marked(asked))
-                if key.check({s: one.right for s, one in answers.items()}).verdict == "correct":
-                    report = key.check({s: one.numbers for s, one in answers.items()})
+                if key.check(right).verdict == "correct":
+                    report = key.check(given)
                     return report.findings.get(report.first_wrong_step or ""), ""
         tried = "no mask or a causal one, and the scale 1/√d_k or 1"
         return None, f"with {tried}, its inputs do not give the reference's numbers either"
 
 
-def _heads_first(name: str, one: DumpedArray) -> Array:
-    is_after = one.numbers.ndim > 2 and HEADS_AFTER_TOKENS.fullmatch(name)
-    return one.numbers.swapaxes(-2, -3) if is_after else one.numbers
+def _heads_first(name: str, array: Array) -> Array:
+    is_after = array.ndim > 2 and HEADS_AFTER_TOKENS.fullmatch(name)
+    return array.swapaxes(-2, -3) if is_after else array
 
 
 def _cut(keys: Mapping[str, Array], weights: Array) -> dict[str, Array]:
@@ -456,7 +466,7 @@ def _dtype_of(every: Sequence[DumpedArray]) -> str:
     return max(kinds, key=ROUNDOFF.__getitem__)
 
 
-def _said(every: Sequence[Compared], reference: Dump, mine: Dump) -> Iterator[str]:
+def _said(every: Sequence[ArrayPair], reference: Dump, mine: Dump) -> Iterator[str]:
     """Yield sentences on names and layouts that differ, and on arrays compared with none."""
     pairs = [one.pair for one in every]
     for how in dict.fromkeys(pair.how for pair in pairs if pair.how):

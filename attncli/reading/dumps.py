@@ -117,7 +117,7 @@ def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Du
         if isinstance(raw, Mapping):
             is_part = not before and key in ("inputs", "steps", "options")
             yield from _flat(raw, "" if is_part else f"{before}{key}.")
-        elif getattr(raw, "ndim", 0) and raw.dtype.kind in "fiu":
+        elif getattr(raw, "ndim", 0) and raw.dtype.kind in "fiub":
             yield f"{before}{key}", DumpedArray(raw, raw.shape)
 
 
