@@ -317,7 +317,8 @@ class AnswerKey:
     ) -> dict[str, Finding]:
         """Return what is said of wrong steps if another problem was worked, and that right."""
         first = next((name for name in steps if name in way.wrong), "")
-        is_explained = first in findings and findings[first].id not in judged_steps.SHAPES
+        vague = (*judged_steps.SHAPES, "constant_factor")
+        is_explained = first in findings and findings[first].id not in vague
         if not first or is_explained:
             return findings
         from attncli.checking.mistakes.conventions import of_another_problem

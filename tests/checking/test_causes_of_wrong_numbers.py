@@ -125,3 +125,13 @@ def test_one_head_for_two_is_said_once(shown: list[str], scale: dict[str, Any]) 
     follows = f"This follows from {report.first_wrong_step}."
     assert [finding.message for finding in later] == [follows] * len(later)
     assert attncli.check(attncli.Problem(**keys, **scale), answers).verdict == "correct"
+
+
+@pytest.mark.parametrize("shown", [["scaled", "weights"], ["weights", "output"], ["output"]])
+def test_the_root_of_the_size_of_a_value_is_named(shown: list[str]) -> None:
+    keys: dict[str, Any] = {"Q": [[1, 0, 2], [0, 1, 1]], "K": [[1, 1, 0], [2, 0, 1], [0, 1, 1]]}
+    keys["V"] = [[1, 2, 0, 1, 3], [0, 1, 1, 2, 1], [2, 1, 1, 0, 2]]
+    other = attncli.compute(attncli.Problem(**keys, scale=5**-0.5))
+    answers = {name: other[name].value.round(3).tolist() for name in shown}
+    finding = attncli.check(attncli.Problem(**keys), answers).findings[shown[0]]
+    assert (finding.id, finding.certain) == ("scaled_by_sqrt_d_v", True)

@@ -142,7 +142,7 @@ def _scaled_over(divisor: Callable[[Mapping[str, int]], float]) -> Search:
     def scaled(step: Step, trace: Trace) -> Ways:
         node, sizes = made_by(Scale, step), trace.problem.sizes
         if node and step.plain.startswith("scaled"):
-            over = divisor({x: sizes.size(x) or 1 for x in ("d_k", "d_v", "d_model")})
+            over = divisor({x: sizes.size(x) or 1 for x in ("d_k", "d_model")})
             if over != 1:  # which changes nothing
                 yield {step.name: Scale(node.operand, over=over)}, {}
 
@@ -169,6 +169,13 @@ def _one_head(problem: Problem) -> Iterator[Keys]:
         yield one
         if "scale" not in problem.given:
             yield {**one, "scale": f"1/sqrt({problem.sizes['d_k']})"}
+
+
+def _scaled_by_value(problem: Problem) -> Iterator[Keys]:
+    """Divide by √d_v, another problem, so that it is named in handwork, too."""
+    d_k, d_v = problem.sizes.size("d_k"), problem.sizes.size("d_v")
+    if "scale" not in problem.given and d_v and d_k != d_v:
+        yield {"scale": f"1/sqrt({d_v})"}
 
 
 SPLIT, MERGED = ("Q", "K", "V", "scores", "context"), ("concat", "output")
@@ -259,7 +266,7 @@ CONVENTIONS: dict[str, Convention] = {
     "scaled_by_sqrt_d_v": Convention(
         "The scores were divided by √d_v, not by √d_k.",
         "Divide by the root of the size of a key, {d_k}, not of a value, {d_v}.",
-        (_scaled_over(lambda sizes: sqrt(sizes["d_v"])),),
+        keys=_scaled_by_value,
     ),
     "swapped_q_k": Convention(
         "Q and K have changed places.",
