@@ -108,8 +108,8 @@ def main() -> None:
             word, sample = page_of.split()
             source = ROOT / "sample_inputs" / sample
             attn(word, str(source), "-o", str(page))
-            script = focus_on(selector)
-            picture(BROWSER, page, ROOT / "docs" / f"{name}.png", size, script, flags)
+            script, wait = focus_on(selector), "--virtual-time-budget=2000"
+            picture(BROWSER, page, ROOT / "docs" / f"{name}.png", size, script, (*flags, wait))
     with tempfile.TemporaryDirectory() as folder:
         of_stage(BROWSER, Path(folder))
         of_class(BROWSER, Path(folder))
@@ -238,12 +238,13 @@ def animated(frames: Sequence[Array]) -> bytes:
 def focus_on(selector: str) -> str:
     """Return a script that puts the focus on a cell, and types into the fields of a worksheet."""
     return (
-        f"<script>var cells = document.querySelectorAll({selector!r}), cell = cells[0];"
+        "<script>setTimeout(function () {"  # after the page has unpacked its data
+        f"var cells = document.querySelectorAll({selector!r}), cell = cells[0];"
         f"if (cell.value === '') {json.dumps(TYPED)}.forEach(function (text, i) {{"
         "cell = cells[i]; cell.focus(); cell.value = text;"
         "cell.dispatchEvent(new Event('change', {bubbles: true})); });"
         "cell.scrollIntoView({block: 'center'}); cell.focus({preventScroll: true});"
-        "if (cell.value) document.querySelector('#why button').click()</script>"
+        "if (cell.value) document.querySelector('#why button').click()}, 500)</script>"
     )
 
 

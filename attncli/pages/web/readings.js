@@ -3,7 +3,7 @@
 const attnJudging = (function () {
   "use strict";
   return function (problem, programs, rules) {
-    const agreement = attnAgreement(rules), { zip, any, count, interval, isSame, agrees } = agreement;
+    const agreement = attnAgreement(rules), { zip, any, all, count, interval, isSame, agrees } = agreement;
     const operands = attnOperands(problem, programs, agreement), { inputs, wayOf } = operands;
     const judgeSteps = attnJudge(problem, operands, rules, agreement), { steps } = problem;
     const order = steps.flatMap((step, place) => (step.input ? [] : [place])), asGiven = wayOf({}, order, new Map());
@@ -18,19 +18,21 @@ const attnJudging = (function () {
         search(way, wrongIn(way, isEager)).forEach((other) => {
           const wrong = wrongIn(way, isEager), added = [...other.typed.keys()].filter((place) => !way.typed.has(place));
           const possible = wrong.concat(added);
-          if (!wrong.length || !isSeen(other, possible)) return;
+          if (!wrong.length || !isSeen(other, possible, way)) return;
           const rest = wrongIn(other, !isEager);
           if (rest.length < wrong.length && rest.every((place) => possible.includes(place))) way = other;
         });
       });
       return way;
     }
-    // Returns true if a way gives half of the numbers of at least one of some steps.
-    function isSeen(way, places) {
-      return places.some((place) => {
-        const { values, unit } = way.typed.get(place) || { values: [NaN], unit: [0] };
-        const close = way.typed.has(place) ? agrees(values, unit, interval(way.right(place)), rules.CUT_OFF) : [];
-        return way.typed.has(place) && 2 * count(close, true) >= count(values.map(isNaN), false);
+    // Returns true if a way gives half of the numbers that it changes in one of some steps.
+    function isSeen(way, places, before) {
+      return places.filter((place) => way.typed.has(place)).some((place) => {
+        const one = way.typed.get(place), right = way.right(place), isReadAlike = before.typed.get(place) === one;
+        const isOther = isReadAlike ? zip((x, y) => x !== y, right, before.right(place)) : right.map(() => true);
+        const changed = all(isOther, one.values.map((x) => !isNaN(x)));
+        const close = all(changed, agrees(one.values, one.unit, interval(right), rules.CUT_OFF));
+        return changed.includes(true) && 2 * count(close, true) >= count(changed, true);
       });
     }
     // The scaled or masked scores under the name of the scores.
@@ -57,7 +59,7 @@ const attnJudging = (function () {
         const other = wayOf(made, form.order || way.order, way.typed, way.moved, changes);
         const changed = wrong.filter((place) =>
           zip((x, y) => !isSame(x, y, rules.FLOAT_ERROR), other.right(place), way.right(place)).includes(true));
-        return (isEvident ? isSeen(other, changed) : changed.length === wrong.length) ? [other] : [];
+        return (isEvident ? isSeen(other, changed, way) : changed.length === wrong.length) ? [other] : [];
       });
     }
 
@@ -83,7 +85,7 @@ const attnJudging = (function () {
     // The mistake that gives every number of a step, worked with the student's own numbers; a single wrong one is no
     // evidence.
     function mistakeIn({ way, judged, written }, place, codes) {
-      const { values, unit, short } = judged[place], given = values.filter((x) => !isNaN(x));
+      const { values, units: { unit }, short } = judged[place], given = values.filter((x) => !isNaN(x));
       const isHollow = given.length > 2 && given.every((x) => x === given[0]);
       if (isHollow || short.includes(true) || count(codes, "wrong") < 2) return null;
       const found = problem.mistakes.find(([at, , changes]) => {
