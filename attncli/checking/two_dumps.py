@@ -474,6 +474,9 @@ def _said(every: Sequence[ArrayPair], reference: Dump, mine: Dump) -> Iterator[s
         yield f"Matched by their {how}: {_some(said)}."
     if lines := [one.layout for one in every if one.layout]:
         yield f"Turned into the layout of the reference: {_some(lines)}."
+    if any(one.error for one in (*reference.values(), *mine.values())):
+        printed = "PyTorch prints five digits, and of large tensors the corners"
+        yield f"{printed}: use_repr=False saves all numbers."
     for one in every:
         if nan_count := int(np.isnan(one.right).sum()):
             count = count_of(nan_count, "cell")

@@ -218,6 +218,7 @@ def test_trees_of_calls(attn: Attn, tmp_path: Path) -> None:
     shown = attn("check", reference, wrong)
     assert shown.out.endswith("wrong, first at layers.1.mlp.input\n")
     assert "at layers.1.mlp.input[1, 30, 39]" in shown.out
+    assert "use_repr=False saves all numbers." in shown.out
     assert "_FULL_TENSORS.json" in attn("check", reference, summary).err
 
 
