@@ -90,6 +90,8 @@ def _normed(trace: Trace, arrays: Arrays) -> Ways:
     written = arrays.get("output")
     if output is None or x is None or written is None or output.array.shape != x.array.shape:
         return
+    if np.allclose(written, written[..., :1, :], rtol=1e-2):  # which any shift gives
+        return
     for eps in NORM_EPSILONS:
         centred = output.array + x.array
         centred = centred - centred.mean(axis=-1, keepdims=True)
