@@ -177,3 +177,27 @@ def test_wrong_numbers_beside_alibi_and_one_key_head() -> None:
     problem = attncli.Problem(**keys)
     assert attncli.check(problem, {"output": random.normal(size=(5, 24))}).verdict == "wrong"
     assert attncli.check(problem, {"output": np.eye(5, 24).tolist()}).verdict == "wrong"
+
+
+HANDWORK: dict[str, tuple[Keys, Keys]] = {
+    "cache_dropped": ({"past": {"K": np.eye(2, 6), "V": np.eye(2, 6)}}, {}),
+    "alibi_one_series": (
+        {"positions": "alibi"},
+        {"positions": {"name": "alibi", "slopes": [2 ** (-8 * head / 3) for head in (1, 2, 3)]}},
+    ),
+    "alibi_from_exponent_0": (
+        {"positions": "alibi"},
+        {"positions": {"name": "alibi", "slopes": [1, 2**-4, 1]}},
+    ),
+}
+"""Causes that people have, too, with keys of the problem, and of the one that was worked."""
+
+
+@pytest.mark.parametrize("cause", HANDWORK)
+def test_handwork_that_is_another_problem(cause: str) -> None:
+    right, used = HANDWORK[cause]
+    x = np.random.default_rng(1).integers(-2, 3, (3, 6)).tolist()
+    trace = attncli.compute(attncli.Problem(X=x, heads=3, mask="causal", **used))
+    given = attncli.Problem(X=x, heads=3, mask="causal", **right)
+    report = attncli.check(given, {"output": trace.output.round(3).tolist()})
+    assert report.findings["output"].id == cause

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from math import floor, log2
 from typing import Any, TypeAlias
 
@@ -15,7 +15,6 @@ from attncli.core.attention.angles import PAIRS, Waves
 from attncli.core.attention.masks import Masked, first_place
 from attncli.core.attention.position_operations import (
     Angles,
-    BiasAdded,
     Frequencies,
     OfAngles,
     Rotated,
@@ -24,7 +23,7 @@ from attncli.core.attention.position_operations import (
 )
 from attncli.core.attention.scores import MergeHeads, SplitHeads
 from attncli.core.attention.weights import ADJUSTED
-from attncli.core.calculation.mistake import Nodes, Ways, made_by, made_of, mistake, wrong
+from attncli.core.calculation.mistake import Ways, made_by, made_of, wrong
 from attncli.core.calculation.trace import Trace
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
@@ -172,17 +171,16 @@ def _where_all_stand(first: Callable[[Trace], int]) -> Callable[[Turning, Trace]
 # ---- biases
 
 
-def _slopes(others: Callable[[int], Sequence[float]]) -> Search:
-    """Return the search of other slopes of ALiBi, for a number of heads."""
+def _slopes(*others: Callable[[int], list[float]]) -> Callable[[Problem], Iterator[Keys]]:
+    """Return what yields the problem with other slopes of ALiBi, for its number of heads."""
 
-    def changed(node: BiasAdded) -> Nodes:
-        slopes = np.asarray(node.rule.names.get("slope", 0.0))
-        if slopes.ndim and slopes.all() and node.rule.line is not None:
-            used = np.array(others(len(slopes)))
-            line = node.rule.line * (used / slopes)[:, None]
-            yield replace(node, rule=replace(node.rule, names={"slope": used}, line=line))
+    def keys(problem: Problem) -> Iterator[Keys]:
+        if "alibi" in problem.positions and "slopes" not in problem.positions:
+            for other in others:
+                slopes = np.array(other(problem.heads))
+                yield {"positions": {**problem.positions, "slopes": slopes}}
 
-    return mistake("", "")(changed).changes
+    return keys
 
 
 def _one_series(heads: int) -> list[float]:
@@ -273,12 +271,12 @@ OF_PLACES: dict[str, Convention] = {
     "alibi_one_series": Convention(
         "The slopes of ALiBi were one geometric series, though heads is no power of two.",
         "Take those of the power of two below it, then every other one of the next series.",
-        (_slopes(_one_series),),
+        keys=_slopes(_one_series),
     ),
     "alibi_from_exponent_0": Convention(
         "The slopes of ALiBi start at 2^0 = 1: their exponents were counted from 0.",
         "Count them from 1: the first of 8 slopes is 2^−1.",
-        (_slopes(lambda heads: [1.0, *_one_series(heads)[:-1]]), _slopes(_from_exponent_0)),
+        keys=_slopes(lambda heads: [1.0, *_one_series(heads)[:-1]], _from_exponent_0),
     ),
     "bias_before_scaling": Convention(
         "The bias was added before the scores were scaled, so it was divided, too.",
