@@ -6,12 +6,11 @@ them, the other program is checked as a submission. Else only what numbers show 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from itertools import permutations, product
-from typing import Any, BinaryIO, TypeAlias
+from itertools import product
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -21,37 +20,35 @@ from attncli.checking.check import AnswerKey, Graded, Report
 from attncli.checking.comparison import MAX_ERRORS
 from attncli.checking.judging import judged_steps
 from attncli.checking.judging.judged_steps import Difference, Finding
+from attncli.checking.matched_arrays import (
+    MAX_UNLIKE,
+    Dump,
+    NamePair,
+    in_same_places,
+    layouts,
+    pairs_of,
+    parts_of,
+    sizes_of,
+    unlikeness,
+)
 from attncli.checking.mistakes.conventions import CONVENTIONS
 from attncli.core.arithmetic.elements import Array
 from attncli.core.calculation.trace import Trace
 from attncli.core.errors import InputError, Place, fail, located
 from attncli.core.numbers.written import shape_words
-from attncli.core.problem.key_values import key_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
 from attncli.core.records import Record, replace
-from attncli.core.tape.cell_names import ALIASES, HEADS_AFTER_TOKENS, meant
+from attncli.core.tape.cell_names import HEADS_AFTER_TOKENS
 from attncli.core.tape.step import Step
-from attncli.core.text.strings import all_of, count_of, regex, shortened, visible
+from attncli.core.text.strings import all_of, count_of, shortened, visible
 from attncli.reading.document import Unread
 from attncli.reading.dumps import DumpedArray, read_dump
-
-Dump: TypeAlias = Mapping[str, DumpedArray]
 
 ROUNDINGS = {"float64": 64.0, "float32": 64.0, "float16": 4.0, "bfloat16": 4.0}
 """Estimate of the error that an array of an unknown calculation carries, in roundings of its
 largest number; √l times as much in layer l. Sums of 16-bit floats are made in 32 bits. Chosen."""
-
-MAX_SAMPLED = 1_000
-"""Maximum number of numbers by which arrays of one shape are told apart. Chosen."""
-
-MAX_UNLIKE = 0.1
-"""Maximum distance of an array from one of another name that is taken for the same step, relative
-to its length. Chosen."""
-
-MAX_AXES = 4
-"""Maximum number of axes of an array that is tried with them in every order. Chosen."""
 
 OF_PROJECTIONS = {"X", "W_q", "W_k"}
 """The inputs of a layer by which queries and keys are known."""
@@ -61,146 +58,6 @@ TURNED = {"Q_normed": "Q", "K_normed": "K", "Q_rotated": "Q", "K_rotated": "K"}
 
 MAX_NAMED = 6
 """Maximum number of names that a sentence lists. Chosen."""
-
-OF_LAYER = regex(r"(?:^|.*?[._])(\d+)\.(.+)")
-"""A name with the number of a layer: model.layers.3.self_attn.q_proj."""
-
-
-class ArrayName(Record):
-    """The name of an array in its parts: the number of the layer, or -1, and what comes after."""
-
-    layer: int
-    tail: str
-
-    @property
-    def last(self) -> str:
-        """What tells the array in its module: the last word, or a module and its weight."""
-        *modules, last = self.tail.split(".")
-        return ".".join([*modules[-1:], last]) if last in ("weight", "bias") else last
-
-    @property
-    def meaning(self) -> str:
-        """The step, or the key of a problem, that it means; "" for none, or for several."""
-        steps = meant(self.last, ALIASES)
-        if len(steps) == 1:
-            return steps[0]
-        key = key_of(self.last)
-        # What a module q_proj gives is no weight.
-        is_output = key[:2] in ("W_", "b_") and key[0].lower() != self.last[:1].lower()
-        return key if key in KEYS and (not is_output or "." in self.last) else ""
-
-
-def parts_of(name: str) -> ArrayName:
-    """Return the parts of a name.
-
-    >>> parts_of("blocks.3.attn.hook_pattern").meaning, parts_of("h.0.mlp").layer
-    ('weights', 0)
-    """
-    match = OF_LAYER.fullmatch(name)
-    return ArrayName(int(match[1]), match[2]) if match else ArrayName(-1, name)
-
-
-class NamePair(Record):
-    """An array of the reference, and the one that is compared with it."""
-
-    name: str
-    other: str
-    how: str  # such as "numbers"; "" for the same name
-
-
-def pairs_of(reference: Dump, mine: Dump) -> list[NamePair]:
-    """Return the arrays that belong together: by names, by meanings, then by numbers, by shapes."""
-    pairs: dict[str, NamePair] = {}
-    left, right = dict(reference), dict(mine)
-
-    def pair(name: str, other: str, how: str) -> None:
-        pairs[name] = NamePair(name, other, how)
-        del left[name], right[other]
-
-    def by_key(how: str, key: Callable[[str, DumpedArray], Hashable]) -> None:
-        keys, others = _by_key(left, key), _by_key(right, key)
-        for value in keys.keys() & others.keys():
-            pair(keys[value], others[value], how)
-
-    by_key("", lambda name, _: name)
-    by_key("names", lambda name, _: parts_of(name))
-    by_key("names", lambda name, _: (parts_of(name).layer, parts_of(name).last))
-    by_key("meanings", lambda name, _: (parts_of(name).layer, parts_of(name).meaning or name))
-    by_key("meanings", lambda name, _: parts_of(name).meaning or name)
-    by_key("shapes", lambda name, one: (parts_of(name).layer, *_sizes(one.shape)))
-    for name in [*left]:
-        same = {other: _in_same_places(left[name], one) for other, one in right.items()}
-        distances = {other: _unlikeness(*numbers) for other, numbers in same.items()}
-        nearest = min(distances, key=distances.__getitem__, default="")
-        if nearest and distances[nearest] <= MAX_UNLIKE:
-            pair(name, nearest, "numbers")
-    by_key("shapes", lambda _, one: tuple(_sizes(one.shape)))
-    return _in_order([pairs[name] for name in reference if name in pairs])
-
-
-def _by_key(dump: Dump, key: Callable[[str, DumpedArray], Hashable]) -> dict[Hashable, str]:
-    """Return the names of arrays by a key, without those that share it."""
-    keys = {name: key(name, one) for name, one in dump.items()}
-    counts = Counter(keys.values())
-    return {value: name for name, value in keys.items() if counts[value] == 1}
-
-
-def _in_order(pairs: list[NamePair]) -> list[NamePair]:
-    """Return pairs in the order of computation, if each is a known step; else as they are."""
-    order = {meaning: rank for rank, meaning in enumerate((*KEYS, *ALIASES))}
-    every = {pair: parts_of(pair.name) for pair in pairs}
-    if not all(parts.meaning for parts in every.values()):
-        return pairs
-    return sorted(pairs, key=lambda pair: (every[pair].layer, order[every[pair].meaning]))
-
-
-def _in_same_places(right: DumpedArray, other: DumpedArray) -> tuple[Array, Array]:
-    """Return the numbers of two arrays, at the places that both have, if the shapes allow it."""
-    if _sizes(right.shape) != _sizes(other.shape):
-        return right.numbers, other.numbers
-    a, b = (
-        one.numbers if one.places else one.numbers.reshape(right.shape) for one in (right, other)
-    )
-    places = right.places or other.places
-    if places and not right.places:
-        a = a[np.ix_(*places)]
-    if places and not other.places:
-        b = b[np.ix_(*places)]
-    return a, b
-
-
-def _unlikeness(right: Array, numbers: Array) -> float:
-    """Return the distance of some numbers, relative to their length; ∞ for another shape."""
-    if _sizes(right.shape) != _sizes(numbers.shape):
-        return np.inf
-    some = slice(None, None, max(1, right.size // MAX_SAMPLED))
-    a, b = (np.nan_to_num(one.flat[some].astype(float)) for one in (right, numbers))
-    length = float(np.linalg.norm(a))
-    return float(np.linalg.norm(a - b)) / length if length else np.inf
-
-
-def _sizes(shape: tuple[int, ...]) -> list[int]:
-    """Return the sizes of the axes that tell shapes apart; programs leave out those of size 1."""
-    return [size for size in shape if size > 1]
-
-
-def _layouts(pair: NamePair, right: Array, numbers: Array) -> Iterator[tuple[Array, str]]:
-    """Yield numbers with axes cut, joined and in other orders, each with the line that does it."""
-    if right.size != numbers.size or max(right.ndim, numbers.ndim) > MAX_AXES:
-        return
-    name = f'mine["{visible(pair.other)}"]'
-    for order in permutations(range(right.ndim)) if right.ndim >= numbers.ndim else ():
-        cut, back = tuple(right.shape[axis] for axis in order), _inverse(order)
-        line = name if cut == numbers.shape else f"{name}.reshape{cut}"
-        line += f".transpose{back}" if back != tuple(range(right.ndim)) else ""
-        yield numbers.reshape(cut).transpose(back), line
-    for order in permutations(range(numbers.ndim)) if right.ndim < numbers.ndim else ():
-        joined = numbers.transpose(order).reshape(right.shape)
-        yield joined, f"{name}.transpose{order}.reshape{right.shape}"
-
-
-def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(order.index(axis) for axis in range(len(order)))
 
 
 class ArrayPair(Record, eq=False):
@@ -263,13 +120,13 @@ class ArrayPair(Record, eq=False):
 def _compared(
     pair: NamePair, right: DumpedArray, other: DumpedArray, marking: Marking
 ) -> ArrayPair:
-    numbers, others = (one.astype(float) for one in _in_same_places(right, other))
+    numbers, others = (one.astype(float) for one in in_same_places(right, other))
     places, layout, dtype = right.places or other.places, "", marking.dtype
-    if _sizes(numbers.shape) == _sizes(others.shape):
+    if sizes_of(numbers.shape) == sizes_of(others.shape):
         others = others.reshape(numbers.shape)
     elif not places:
-        every = _layouts(pair, numbers, others)
-        like = (one for one in every if _unlikeness(numbers, one[0]) <= MAX_UNLIKE)
+        every = layouts(pair, numbers, others)
+        like = (one for one in every if unlikeness(numbers, one[0]) <= MAX_UNLIKE)
         others, layout = next(like, (others, ""))
     is_told = np.isfinite(numbers) & (numbers > LIKE_BLOCKED)
     size = float(np.max(np.abs(numbers), initial=0.0, where=is_told))
@@ -282,8 +139,8 @@ def _compared(
 
 def _by_numbers(first: ArrayPair, every: Dump) -> Finding | None:
     """Return what the numbers show by themselves: another layout, another step, a factor."""
-    for turned, line in _layouts(first.pair, first.right, first.numbers):
-        if _unlikeness(first.right, turned) <= MAX_UNLIKE and first.agrees(turned):
+    for turned, line in layouts(first.pair, first.right, first.numbers):
+        if unlikeness(first.right, turned) <= MAX_UNLIKE and first.agrees(turned):
             what = "The numbers are those of the reference in another layout."
             return Finding("another_layout", what, f"Turn it by {line}.")
     numbers = first.numbers
@@ -428,7 +285,7 @@ def _heads_first(name: str, array: Array) -> Array:
 
 def _cut(keys: Mapping[str, Array], weights: Array) -> dict[str, Array]:
     """Return queries, keys and values in heads, where those are side by side beside a batch."""
-    if weights.ndim != MAX_AXES or keys["Q"].ndim != MAX_AXES - 1:
+    if weights.ndim != 4 or keys["Q"].ndim != 3:
         return {}
     heads = weights.shape[1]
     width = max(keys["Q"].shape[-1] // heads, 1)
@@ -437,7 +294,7 @@ def _cut(keys: Mapping[str, Array], weights: Array) -> dict[str, Array]:
     return {
         key: keys[key].reshape(*keys[key].shape[:-1], count, -1).swapaxes(1, 2)
         for key, count in counts.items()
-        if key in keys and keys[key].ndim == MAX_AXES - 1 and keys[key].shape[-1] % count == 0
+        if key in keys and keys[key].ndim == 3 and keys[key].shape[-1] % count == 0
     }
 
 
