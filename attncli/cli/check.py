@@ -17,10 +17,10 @@ from attncli.core.records import Record, replace
 from attncli.core.text.strings import alike, safe, visible
 
 if TYPE_CHECKING:
-    from attncli.checking.two_dumps import TwoDumps
     from attncli.classroom.assignment import Assignment
     from attncli.classroom.class_page import StudentRow
     from attncli.classroom.grading import Grading, Student
+    from attncli.classroom.name_index import Roster
     from attncli.core.jobs import Pool
     from attncli.core.problem.problem import Problem
     from attncli.formats import Write
@@ -61,6 +61,39 @@ NamesFlag = Annotated[str | None, options.more(metavar="'NAME: STEP, …'", help
 MapFlag = Annotated[WordList, options.more("--map", metavar="HEADING=CELL", help=MAP_HELP)]
 
 
+class ClassFiles(Record):
+    """What is known of a class: headings of its table, its names, whose each file is."""
+
+    map_: WordList
+    roster: str | None
+    manifest: str | None
+
+    @property
+    def people(self) -> "Roster | None":
+        from attncli.classroom.name_index import read_roster
+
+        return None if self.roster is None else read_roster(self.roster, options.standard_input())
+
+
+def _class_files(
+    map_: MapFlag = None,
+    roster: Annotated[str | None, options.marking("--for", metavar="FILE", help=CLASS_HELP)] = None,
+    manifest: Annotated[str | None, options.more(metavar="FILE", help=MANIFEST_HELP)] = None,
+) -> ClassFiles:
+    return ClassFiles(map_, roster, manifest)
+
+
+def _selection(
+    solution: Annotated[bool, options.content("--solution", help=SOLUTION_HELP)] = False,
+    decimals: Annotated[int | None, options.decimals(help="Digits of the right numbers.")] = None,
+    full: options.Full = False,
+    verbose: Annotated[bool, options.content("--verbose", help=VERBOSE_HELP)] = False,
+) -> "ReportSelection":
+    from attncli.printing.selection import ReportSelection
+
+    return ReportSelection(decimals, full, solution=solution, verbose=verbose)
+
+
 def check(
     problem: Annotated[str, typer.Argument(metavar="INPUT", help=PROBLEM_HELP)],
     answers: Annotated[WordList, typer.Argument(metavar="[ANSWERS]...", help=ANSWERS_HELP)] = None,
@@ -70,17 +103,12 @@ def check(
     strict: Annotated[bool, options.marking("--strict", help=STRICT_HELP)] = False,
     asked: Annotated[options.TextsByKey, options.marking_flags()],
     reference: Annotated[str | None, options.more(metavar="FILE", help=REFERENCE_HELP)] = None,
-    map_: MapFlag = None,
-    roster: Annotated[str | None, options.marking("--for", metavar="FILE", help=CLASS_HELP)] = None,
-    manifest: Annotated[str | None, options.more(metavar="FILE", help=MANIFEST_HELP)] = None,
+    of_class: Annotated[ClassFiles, options.FlagGroup(_class_files)],
     problem_only: Annotated[bool, options.content("--problem-only", help=UNSEEN_HELP)] = False,
     format_: Annotated[str | None, options.format_(help=REPORT_FORMATS)] = None,
     out: Annotated[str | None, options.out(help=REPORTS_HELP)] = None,
     feedback: Annotated[str | None, options.output(metavar="FOLDER", help=FEEDBACK_HELP)] = None,
-    solution: Annotated[bool, options.content("--solution", help=SOLUTION_HELP)] = False,
-    decimals: Annotated[int | None, options.decimals(help="Digits of the right numbers.")] = None,
-    full: options.Full = False,
-    verbose: Annotated[bool, options.content("--verbose", help=VERBOSE_HELP)] = False,
+    selection: Annotated[Any, options.FlagGroup(_selection)],
     settings: options.SettingFlags,
     totals: Annotated[bool, options.output("--totals", help=TOTALS_HELP)] = False,
     quiet: Annotated[bool, options.quiet(help="Only the verdict.")] = False,
@@ -90,30 +118,26 @@ def check(
     sources = list(answers or ())
     matrices = options.matrix_flags(matrix, "weights=w.csv")
     files = [problem, *sources, *filter(None, [reference]), *(file for _, file in matrices)]
-    options.prepare(files, out, feedback, manifest, jobs=workers.jobs)
+    options.prepare(files, out, feedback, of_class.manifest, jobs=workers.jobs)
     from attncli.classroom.grading import Grading, silent
-    from attncli.classroom.name_index import read_roster
-    from attncli.printing.selection import ReportSelection
     from attncli.reading.submissions import for_problem_or_answers, read_headings
 
     of_problem, of_answers = for_problem_or_answers(options.by_key(matrices))
     keys = {**asked, "names": names} if names else asked
     overrides = settings.overrides(keys, of_problem)
     format_ = targets.format_name("reports", format_, out)
-    selection = ReportSelection(decimals, full, quiet, solution, verbose)
+    selection = replace(selection, quiet=quiet)
     if problem_only:
         is_more = format_ != "table" or out is not None or sources or of_answers
         return _print_weaknesses(problem, overrides, selection.digits, display, bool(is_more))
     if reference is not None or _is_dump(problem, sources):
         mine = sources if reference is None else [problem, *sources]
-        others = {"matrix": matrix, "names": names, "map": map_, "for": roster, "strict": strict}
-        others |= {"manifest": manifest, "feedback": feedback, "totals": totals}
-        _refuse_flags_of_answers(asked, others, format_)
-        dumps = _two_dumps(reference or problem, asked, settings.allow_outside)
-        each = partial(_students_of_dumps, dumps, mine)
+        others = {"matrix": matrix, "names": names, "strict": strict, "totals": totals}
+        _refuse_flags_of_answers(asked, others | {"feedback": feedback}, of_class, format_)
+        each = _each_dump(reference or problem, mine, asked, settings.allow_outside)
         raise typer.Exit(_report(each, False, format_, selection, out, None, display))
     assignment = _assignment(problem, overrides)
-    people = None if roster is None else read_roster(roster, options.standard_input())
+    people = of_class.people
     selection = replace(selection, points=assignment.points, totals=totals)
     if people is not None:
         selection = replace(selection, people=people.people, heads=people.heads)
@@ -123,11 +147,11 @@ def check(
         stdin=options.standard_input(),
         matrices=of_answers,
         allow_outside=settings.allow_outside,
-        headings=read_headings(map_ or ()),
+        headings=read_headings(of_class.map_ or ()),
         tell=silent if quiet else output.tell,
         with_absent=format_ != "gradescope",  # whose file has the results of one student
         roster=people,
-        manifest=manifest or "",
+        manifest=of_class.manifest or "",
     )
     pool = workers.pool()
     raise typer.Exit(_mark(grading, pool, sources, format_, selection, out, feedback, display))
@@ -306,13 +330,14 @@ def _is_dump(problem: str, sources: list[str]) -> bool:
 
 
 def _refuse_flags_of_answers(
-    keys: "Mapping[str, str]", others: "Mapping[str, object]", format_: str
+    keys: "Mapping[str, str]", others: "Mapping[str, object]", of_class: ClassFiles, format_: str
 ) -> None:
     """Refuse flags that two dumps do not have, and formats that show a problem."""
     from attncli.core.problem.marking import FLAGS
 
+    files = {"map": of_class.map_, "for": of_class.roster, "manifest": of_class.manifest}
     parts = [key.removeprefix("marking.") for key in keys if key not in OF_ARRAYS]
-    for name in [*parts, *(name for name, value in others.items() if value)]:
+    for name in [*parts, *(name for name, value in {**others, **files}.items() if value)]:
         flag = FLAGS.get(name, f"--{name}")
         raise fail(f"{flag} is of answers to a problem", hint="leave it out for two dumps")
     if format_ in ("html", "gradescope"):
@@ -320,8 +345,10 @@ def _refuse_flags_of_answers(
         raise fail(f"-f {format_} shows a problem, and two dumps have none", hint=hint)
 
 
-def _two_dumps(reference: str, keys: "Mapping[str, str]", outside: bool) -> "TwoDumps":
-    """Return a reference with which dumps are compared, as far as the marking allows."""
+def _each_dump(
+    reference: str, sources: list[str], keys: "Mapping[str, str]", outside: bool
+) -> "Callable[[Mark], Iterable[Marked]]":
+    """Return what marks each dump, compared with a reference as the marking says."""
     from attncli.checking.two_dumps import TwoDumps
     from attncli.core.problem.problem import Problem
     from attncli.reading.dumps import read_dump
@@ -329,11 +356,8 @@ def _two_dumps(reference: str, keys: "Mapping[str, str]", outside: bool) -> "Two
     parts = {key.removeprefix("marking."): text for key, text in keys.items()}
     marking = Problem(X=[[1]]).marked(parts).marking  # which reads the texts
     stdin = options.standard_input()
-    return TwoDumps(reference, read_dump(reference, stdin, outside), marking, stdin, outside)
-
-
-def _students_of_dumps(dumps: "TwoDumps", sources: list[str], mark: "Mark") -> Iterable["Marked"]:
-    return map(mark, dumps.students(sources))
+    dumps = TwoDumps(reference, read_dump(reference, stdin, outside), marking, stdin, outside)
+    return lambda mark: map(mark, dumps.students(sources))
 
 
 def _assignment(source: str, overrides: "Overrides") -> "Assignment":
