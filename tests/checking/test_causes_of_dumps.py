@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import attncli
-from tests.oracles.programs import Layer, Steps, rounded, steps_of
+from tests.oracles.programs import Array, Layer, Steps, rounded, steps_of
 
 DTYPES = ("float32", "bfloat16", "float64")
 EVERY = ("Q", "K", "V", "weights", "context", "output")
@@ -96,7 +97,7 @@ def drawn(cause: Cause, rng: np.random.Generator, dtype: str) -> tuple[Layer, di
             keys["mask"] = {"lengths": lengths.tolist()}
         case "window":
             mask = ((j <= i) & (j >= i - 1))[None, None]
-            keys["mask"] = {"window": [1, 0]}
+            keys["mask"] = rng.choice([{"window": [1, 0]}, {"causal": True, "window": [1, -1]}])
     if b == 1:
         keys["X"] = keys["X"][0]
     return Layer(x, matrices, heads, groups, mask, lengths), keys
@@ -111,8 +112,19 @@ def dump_of(steps: Steps, shown: tuple[str, ...], dtype: str, is_alone: bool) ->
 RIGHT = [Cause(), Cause(mask=("window",), has_d_v=True), Cause(keeps_width=True)]
 
 
-def report_on(id_: str, seed: int) -> attncli.Report:
-    """Return the report on one dump with a cause, or with none."""
+OTHERS: dict[str, Callable[[Array, np.random.Generator], Array]] = {
+    "noise": lambda output, rng: output + rng.normal(size=output.shape) / 10,
+    "a factor": lambda output, rng: output * 1.1,
+    "features reversed": lambda output, rng: output[..., ::-1],
+    "zeros": lambda output, rng: np.where(rng.random(output.shape) < 0.2, 0, output),
+}
+"""What makes an output wrong that is no cause."""
+
+
+def report_on(
+    id_: str, seed: int, other: Callable[[Array, np.random.Generator], Array] | None = None
+) -> attncli.Report:
+    """Return the report on one dump with a cause, or with none; `other` changes the output."""
     rng = np.random.default_rng([seed, *id_.encode()])
     causes = CAUSES.get(id_, RIGHT)
     cause = causes[seed % len(causes)]
@@ -121,6 +133,8 @@ def report_on(id_: str, seed: int) -> attncli.Report:
     layer, keys = drawn(cause, rng, dtype)
     steps = steps_of(layer, cause.deviation or id_, dtype, rng)
     dump = dump_of(steps, shown[seed // 3 % len(shown)], dtype, is_alone=len(layer.x) == 1)
+    if other:
+        dump["output"] = other(dump["output"], rng)
     return attncli.check(attncli.Problem(**keys), dump, marking={"dtype": dtype})
 
 
@@ -150,3 +164,9 @@ def test_the_cause_is_named_in_many_dumps(id_: str) -> None:
 def test_right_dumps_are_right() -> None:
     verdicts = {report_on("", seed).verdict for seed in range(200)}
     assert verdicts == {"correct"}
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("other", OTHERS)
+def test_what_is_no_cause_is_not_named(other: str) -> None:
+    assert all(named(report_on("", seed, OTHERS[other])) == set() for seed in range(50))

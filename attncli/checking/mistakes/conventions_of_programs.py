@@ -218,6 +218,7 @@ def _mixed_before_mask(trace: Trace, arrays: Arrays) -> Ways:
 def _window_on_both_sides(step: Step, trace: Trace) -> Ways:
     masked, mask = made_by(Masked, step), dict(trace.problem.rules.mask)
     left, right = mask.get("window", (0, 0))
+    right = 0 if right < 0 and mask.get("causal") else right
     if masked and left != right and min(left, right) >= 0:
         mask["window"] = max(left, right), max(left, right)
         mask.pop("causal", None)
