@@ -97,7 +97,8 @@ def drawn(cause: Cause, rng: np.random.Generator, dtype: str) -> tuple[Layer, di
             keys["mask"] = {"lengths": lengths.tolist()}
         case "window":
             mask = ((j <= i) & (j >= i - 1))[None, None]
-            keys["mask"] = rng.choice([{"window": [1, 0]}, {"causal": True, "window": [1, -1]}])
+            masks: list[Any] = [{"window": [1, 0]}, {"causal": True, "window": [1, -1]}]
+            keys["mask"] = rng.choice(masks)
     if b == 1:
         keys["X"] = keys["X"][0]
     return Layer(x, matrices, heads, groups, mask, lengths), keys

@@ -21,6 +21,9 @@ from attncli.core.tape.step import Expression, Step
 MIN_FACTOR = 1.01
 """Minimum 1/(1 − p) that is dropout, and no error of floats. Chosen."""
 
+MIN_DROPPED = 0.01
+"""Minimum size of a dropped number, in the largest: short floats make 0 of small ones. Chosen."""
+
 NORM_EPSILONS = (1e-5, 1e-12, 1e-6)
 """Numbers that LayerNorm adds to the variance: in PyTorch, in BERT, and in others."""
 
@@ -58,7 +61,8 @@ def _dropped(trace: Trace, arrays: Arrays) -> Ways:
         right: Array = Replay(trace, instead=change)(step)
         left, dropped = np.isfinite(array) & (array != 0), (array == 0) & (right != 0)
         factor = np.vdot(array[left], right[left]) / (np.vdot(right[left], right[left]) or 1.0)
-        if dropped.any() and factor > MIN_FACTOR:
+        lost = np.abs(right).max(where=dropped, initial=0.0)
+        if lost > MIN_DROPPED * np.abs(right).max(initial=0.0) and factor > MIN_FACTOR:
             change[step.name] = wrong(
                 lambda numbers, dropped=dropped, factor=factor: np.where(
                     dropped, 0.0, factor * numbers
