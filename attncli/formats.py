@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from attncli.core.errors import fail
 from attncli.core.records import Record, replace
 from attncli.core.text.strings import did_you_mean, visible
-from attncli.printing.selection import PageSelection, ReportSelection, Selection, WorksheetSelection
+from attncli.printing.selection import ReportSelection, Selection, WorksheetSelection
 
 if TYPE_CHECKING:
     from attncli.checking.check import Graded, Report
@@ -183,8 +183,7 @@ def render(
 
     Args:
         shown: one or several traces (`compute`), or reports (`check`).
-        format: a row of `FORMATS` that is text, such as "table", "json" or "html", or a suffix
-            of one, such as "md".
+        format: a row of `FORMATS` that is text, such as "table", or a suffix of one, as "md".
         only: the name of the step to show, or names; all by default.
         decimals: digits after the point; by default 4 on pages and every digit in files.
         full: whether large matrices are shown whole.
@@ -219,14 +218,12 @@ def render(
     kind: FormatKind = "reports" if reports else "traces"
     row = FORMATS[format_named(format, kind, binary=False)]
     about: dict[str, Any] = {"decimals": decimals, "full": full, "quiet": quiet}
-    about["only"] = keys_of(only)
     if reports:
         points = dict.fromkeys(name for one in reports for name in one.marking.points)
         about |= {"solution": solution, "points": tuple(points), "verbose": verbose}
-        selection: PageSelection = ReportSelection(**about)
     else:
         about |= {"why": why, "standalone": standalone, "reveal": reveal, "live": live}
-        selection = Selection(**about)
+    selection = (ReportSelection if reports else Selection)(only=keys_of(only), **about)
     return b"".join(getattr(row, kind)(several, selection)).decode()
 
 

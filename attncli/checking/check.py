@@ -22,7 +22,7 @@ from attncli.checking.judging.agreement import agrees
 from attncli.checking.judging.judged_steps import Finding, Judged, behind
 from attncli.checking.judging.operands import Reference
 from attncli.checking.judging.readings import Way, judged_as_read, likeliest_way
-from attncli.checking.naming.diagnosis import carried_forward
+from attncli.checking.naming.diagnosis import carried_forward, with_another_problem
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.machine import one_blas_thread
 from attncli.core.calculation.compute import compute
@@ -312,23 +312,6 @@ class AnswerKey:
             unearned=unearned,
         )
 
-    def _of_another_problem(
-        self, way: Way, steps: Mapping[str, Judged], findings: dict[str, Finding]
-    ) -> dict[str, Finding]:
-        """Return what is said of wrong steps if another problem was worked, and that right."""
-        first = next((name for name in steps if name in way.wrong), "")
-        vague = (*judged_steps.SHAPES, "constant_factor")
-        is_explained = first in findings and findings[first].id not in vague
-        if not first or is_explained:
-            return findings
-        from attncli.checking.mistakes.conventions import of_another_problem
-
-        if (cause := of_another_problem(way)) is None:
-            return findings
-        advice = f"Work it again when {first} is right."
-        later = replace(cause, what=f"This follows from {first}.", advice=advice)
-        return {**dict.fromkeys(way.wrong, later), first: cause}
-
     def _answered_by(self, name: str, shown: Container[str], renamed: Mapping[str, str]) -> str:
         """Return the step whose numbers count for a wanted one: itself, or one that equals it."""
         base = self._same.get(name, name)
@@ -355,7 +338,7 @@ class AnswerKey:
                 return replace(report, skipped=skipped)
             way = likeliest_way(Way(reference, matrices, submission))
             steps, findings = carried_forward(way.judge)
-            findings = self._of_another_problem(way, steps, findings)
+            findings = with_another_problem(way, steps, findings)
         trace, shown = way.reference.trace, way.matrices
         report = self._report(submission, trace, steps, findings, shown, way.said, way.renamed)
         return replace(report, skipped=skipped)

@@ -1,6 +1,6 @@
 """`attn check`: hand-worked answers against the right ones."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from attncli.cli import options, output, targets
+from attncli.cli import dumps, options, output, targets
 from attncli.cli.options import WordList
 from attncli.cli.run import Run
 from attncli.cli.terminal import Display, DisplayFlags, terminal_width, write_lines
@@ -50,12 +50,6 @@ REFERENCE_HELP = "Arrays of a program, with which those of INPUT and ANSWERS are
 VERBOSE_HELP = "Show five wrong numbers of each array from a program."
 
 CLASS_PAGE = "index.html"
-
-DUMP_SUFFIXES = (".npz", ".safetensors", ".json")
-"""Suffixes of files that may hold the arrays of a program, and not a problem."""
-
-OF_ARRAYS = ("marking.dtype", "marking.rtol", "marking.tolerance")
-"""The parts of the marking that two dumps have."""
 
 NamesFlag = Annotated[str | None, options.more(metavar="'NAME: STEP, …'", help=NAMES_HELP)]
 MapFlag = Annotated[WordList, options.more("--map", metavar="HEADING=CELL", help=MAP_HELP)]
@@ -130,11 +124,10 @@ def check(
     if problem_only:
         is_more = format_ != "table" or out is not None or sources or of_answers
         return _print_weaknesses(problem, overrides, selection.digits, display, bool(is_more))
-    if reference is not None or _is_dump(problem, sources):
-        mine = sources if reference is None else [problem, *sources]
-        others = {"matrix": matrix, "names": names, "strict": strict, "totals": totals}
-        _refuse_flags_of_answers(asked, others | {"feedback": feedback}, of_class, format_)
-        each = _each_dump(reference or problem, mine, asked, settings.allow_outside)
+    if reference is not None or dumps.is_dump(problem, sources):
+        others = {"matrix": matrix, "strict": strict, "totals": totals, "feedback": feedback}
+        dumps.refuse_flags_of_answers(keys, others | vars(of_class), format_)
+        each = dumps.each_dump(reference, [problem, *sources], keys, settings.allow_outside)
         raise typer.Exit(_report(each, False, format_, selection, out, None, display))
     assignment = _assignment(problem, overrides)
     people = of_class.people
@@ -317,47 +310,6 @@ def _with_pages(students: Iterable[Marked], folder: Path, tally: "Tally") -> Ite
         rows.append(replace(row, page=name))
         yield student
     output.write_bytes(class_page(rows, tally), folder / CLASS_PAGE)
-
-
-def _is_dump(problem: str, sources: list[str]) -> bool:
-    """Return True if the first of several files of arrays holds steps, and no problem."""
-    suffixes = {Path(file).suffix.lower() for file in (problem, *sources)}
-    if not sources or not suffixes.issubset(DUMP_SUFFIXES):
-        return False
-    from attncli.reading.dumps import is_dump
-
-    return is_dump(problem)
-
-
-def _refuse_flags_of_answers(
-    keys: "Mapping[str, str]", others: "Mapping[str, object]", of_class: ClassFiles, format_: str
-) -> None:
-    """Refuse flags that two dumps do not have, and formats that show a problem."""
-    from attncli.core.problem.marking import FLAGS
-
-    files = {"map": of_class.map_, "for": of_class.roster, "manifest": of_class.manifest}
-    parts = [key.removeprefix("marking.") for key in keys if key not in OF_ARRAYS]
-    for name in [*parts, *(name for name, value in {**others, **files}.items() if value)]:
-        flag = FLAGS.get(name, f"--{name}")
-        raise fail(f"{flag} is of answers to a problem", hint="leave it out for two dumps")
-    if format_ in ("html", "gradescope"):
-        hint = "take table, markdown, csv or json"
-        raise fail(f"-f {format_} shows a problem, and two dumps have none", hint=hint)
-
-
-def _each_dump(
-    reference: str, sources: list[str], keys: "Mapping[str, str]", outside: bool
-) -> "Callable[[Mark], Iterable[Marked]]":
-    """Return what marks each dump, compared with a reference as the marking says."""
-    from attncli.checking.two_dumps import TwoDumps
-    from attncli.core.problem.problem import Problem
-    from attncli.reading.dumps import read_dump
-
-    parts = {key.removeprefix("marking."): text for key, text in keys.items()}
-    marking = Problem(X=[[1]]).marked(parts).marking  # which reads the texts
-    stdin = options.standard_input()
-    dumps = TwoDumps(reference, read_dump(reference, stdin, outside), marking, stdin, outside)
-    return lambda mark: map(mark, dumps.students(sources))
 
 
 def _assignment(source: str, overrides: "Overrides") -> "Assignment":

@@ -183,8 +183,7 @@ def _remark(report: Report, judged: Judged, selection: ReportSelection, solution
     if isinstance(judged, Given) and judged.has(judged_steps.LAST_DIGIT) and not is_named:
         near += verdicts.last_digits(judged, solution)
     if finding and not solution:
-        hint = finding.what if finding.hint is None else finding.hint
-        finding = replace(finding, what=hint, worked=(), also=())
+        finding = replace(finding, what=finding.hint or finding.what, worked=(), also=())
     return Remark(
         step=judged.step,
         sign=sign,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import numpy as np
 
+from attncli.checking.judging import judged_steps
 from attncli.checking.judging.agreement import CUT_OFF, agrees
 from attncli.checking.judging.equivalent_forms import with_change
 from attncli.checking.judging.judge import Judge
 from attncli.checking.judging.judged_steps import WRONG, Compared, Finding, Given, Judged, Misshapen
+from attncli.checking.judging.readings import Way
 from attncli.checking.naming import hypotheses, line_slips
 from attncli.checking.naming.catalogued import (
     by_a_mistake,
@@ -248,3 +250,20 @@ def _only_unreadable(judged: Judged) -> bool:
     """Return True if all wrong cells of a step are no numbers, which no mistake explains."""
     no_number = judged.written.unreadable if isinstance(judged, Given) else None
     return no_number is not None and not ((judged.codes == WRONG) & ~no_number).any()
+
+
+def with_another_problem(
+    way: Way, steps: Mapping[str, Judged], findings: dict[str, Finding]
+) -> dict[str, Finding]:
+    """Return findings with what is said of wrong steps if another problem was worked right."""
+    first = next((name for name in steps if name in way.wrong), "")
+    vague = (*judged_steps.SHAPES, "constant_factor")
+    if not first or (first in findings and findings[first].id not in vague):
+        return findings
+    from attncli.checking.mistakes.conventions import of_another_problem
+
+    if (cause := of_another_problem(way)) is None:
+        return findings
+    advice = f"Work it again when {first} is right."
+    later = replace(cause, what=f"This follows from {first}.", advice=advice)
+    return {**dict.fromkeys(way.wrong, later), first: cause}
