@@ -183,7 +183,8 @@ def _remark(report: Report, judged: Judged, selection: ReportSelection, solution
     if isinstance(judged, Given) and judged.has(judged_steps.LAST_DIGIT) and not is_named:
         near += verdicts.last_digits(judged, solution)
     if finding and not solution:
-        finding = replace(finding, what=finding.hint or finding.what, worked=(), also=())
+        hint = finding.what if finding.hint is None else finding.hint
+        finding = replace(finding, what=hint, worked=(), also=())
     return Remark(
         step=judged.step,
         sign=sign,
@@ -202,10 +203,9 @@ def _remark(report: Report, judged: Judged, selection: ReportSelection, solution
 def _aside(report: Report, judged: Judged, sign: str) -> str:
     said = ["not asked"] if sign == "✗" and judged.step.name not in report.wrong_steps else []
     if isinstance(judged, Difference) and not judged.fault:
-        size = judged.codes.size
         if judged.nan_count:
-            said.append(f"{judged.nan_count:,} of {count_of(size, 'cell')} are nan")
-        if judged.nan_count < size:
+            said.append(f"{judged.nan_count:,} of {count_of(judged.codes.size, 'cell')} are nan")
+        if judged.nan_count < judged.codes.size:
             at = f" at {cell_name(judged.step, judged.farthest)}" if judged.farthest else ""
             said.append(f"max |Δ| {judged.largest:.2g}{at}".replace("inf", "∞"))
         if 0 < judged.errors < np.inf:
