@@ -5,14 +5,14 @@ No number of an array was rounded by hand; all carry the error of a calculation 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable
 from functools import cached_property
-from itertools import dropwhile, product
+from itertools import dropwhile
 
 import numpy as np
 
-from attncli.checking.answers.answers import LIKE_BLOCKED, Matrices, Written
-from attncli.checking.answers.program_arrays import ROUNDOFF
+from attncli.checking.answers.answers import Matrices, Written
+from attncli.checking.errors_of_floats import MAX_ERRORS, distance, errors_of
 from attncli.checking.judging import equivalent_forms, judged_steps
 from attncli.checking.judging.agreement import FLOAT_ERROR, ROUNDED, largest
 from attncli.checking.judging.equivalent_forms import operation_or_input
@@ -21,32 +21,19 @@ from attncli.checking.judging.judged_steps import Difference, Finding, Given, Ju
 from attncli.checking.judging.operands import Reference, middle
 from attncli.checking.mistakes.conventions import by_conventions
 from attncli.checking.naming.catalogued import is_like, mistakes_before
+from attncli.checking.right_ways import right_ways
 from attncli.checking.some_rows import SomeRows
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.scores import SplitHeads
-from attncli.core.attention.weights import ADJUSTED
 from attncli.core.calculation.compute import compute
 from attncli.core.calculation.mistake import is_input
 from attncli.core.calculation.trace import Trace
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
-from attncli.core.tape import evaluation
 from attncli.core.tape.evaluation import ALL, Change, Replay, Values, array_of, cut, walk
 from attncli.core.tape.operations import MatMul
 from attncli.core.tape.step import LEADING, Expression, Step
-from attncli.core.text.strings import all_of
-
-MAX_ERRORS = {"float64": 4.0, "float32": 4.0, "float16": 2.0, "bfloat16": 2.0}
-"""Maximum difference of a right array, in errors that its calculation carries, by the type of its
-numbers. Derived: n terms that are added one by one are off by about √n roundings, and sums of more
-than 16 terms are granted more (see `errors_of`); sums of 16-bit floats are made in 32 bits."""
-
-MANY_NUMBERS = 100_000
-"""Number of numbers of a calculation from which its error is estimated by one sample. Chosen."""
-
-MAX_SAMPLES = 8
-"""Maximum number of samples by which an error is estimated. Chosen."""
 
 TINY = float(np.finfo(float).tiny)
 """Minimum difference that is granted where every number of a step is 0. Derived."""
@@ -65,61 +52,6 @@ Chosen."""
 
 OF_FLOATS: Hypotheses = ((judged_steps.FOLLOWS, follows_as_written),)
 """The explanations of wrong numbers that nobody rounded."""
-
-
-def errors_of(trace: Trace, steps: Collection[str], dtype: str) -> dict[str, float]:
-    """Return an estimate of the error that some steps carry in floats of a type.
-
-    By stochastic arithmetic (Vignes 1993), it is how far the same calculation comes out if every
-    input and every step is off by one rounding, up or down at random. Where sums are long, it is
-    off by more, as each addition rounds, too.
-    """
-    longest = max(max(step.array.shape[-2:]) for step in (*trace, *trace.inputs.values()))
-    of_sums = longest**0.5 / MAX_ERRORS[dtype] if dtype in ("float32", "float64") else 1.0
-    roundoff = ROUNDOFF[dtype] * max(1.0, of_sums)
-    errors = {name: roundoff * largest(trace[name].array) for name in steps}
-    size = sum(step.array.size for step in trace)
-    for seed in range(min(max(MANY_NUMBERS // size, 1), MAX_SAMPLES)):
-        for step, numbers in _sample(trace, np.random.default_rng(seed), roundoff):
-            if step.name in errors:
-                off = largest(_distance(numbers, step.array))
-                errors[step.name] = max(errors[step.name], off)
-    return errors
-
-
-def _sample(
-    trace: Trace, random: np.random.Generator, roundoff: float
-) -> Iterator[tuple[Step, Array]]:
-    """Yield every step with numbers that are off by one rounding, up or down at random.
-
-    Numbers are kept until their last use, as all of them together may take much memory.
-    """
-
-    def rounded(numbers: Array) -> Array:
-        is_up = random.integers(0, 2, numbers.shape, np.int8).astype(bool)
-        off: Array = numbers * np.where(is_up, 1 + roundoff, 1 - roundoff)
-        return off
-
-    def key(step: Step) -> tuple[str, bool]:
-        return step.name, step.operation is None  # an input may have the name of a step
-
-    last = {key(source): step.name for step in trace for source in evaluation.sources(step)}
-    held = {key(one): rounded(one.array) for one in trace.inputs.values()}
-    for step in trace:
-        values = evaluation.evaluate(operation_or_input(step), lambda one: held[key(one)])
-        held[key(step)] = rounded(values)
-        yield step, held[key(step)]
-        for one in [one for one in held if last.get(one) == step.name]:
-            del held[one]
-
-
-def _distance(numbers: Array, right: Array) -> Array:
-    """Return how far numbers are from the right ones; ∞ for nan, 0 for −∞ that is right."""
-    with np.errstate(invalid="ignore"):
-        off: Array = np.abs(numbers - right)
-    off[(right == -np.inf) & (numbers <= LIKE_BLOCKED)] = 0.0
-    off[np.isnan(off)] = np.inf
-    return off
 
 
 def _sizes(array: Array) -> list[int]:
@@ -179,7 +111,7 @@ class Comparison(Judge):
         unit = np.broadcast_to(limit / ROUNDED, codes.shape)
         is_whole = np.broadcast_to(np.False_, codes.shape)
         if (blind := self._blind(step, array_of)).any():
-            all_off = _distance(step.on_paper(written.values), step.on_paper(step.array))
+            all_off = distance(step.on_paper(written.values), step.on_paper(step.array))
             self.apart[step.name] = int((np.isnan(off) & blind & ~(all_off <= limit)).sum())
         is_right = step.from_paper(~(off > limit))
         if (most := _most(off)) == np.inf:
@@ -234,11 +166,11 @@ class Comparison(Judge):
         if is_misplaced or _sizes(array) != _sizes(right):
             raise ValueError(array.shape)
         array = array.reshape(right.shape)
-        off, blind = _distance(array, right), self._blind(step, value_of)
+        off, blind = distance(array, right), self._blind(step, value_of)
         missing = missing | (blind & np.isnan(array))
         if (blind & ~missing & (off > 0)).any():
             filled = self._filled.result(step)
-            missing |= blind & (_distance(array, step.on_paper(filled)) <= self.limit(step, filled))
+            missing |= blind & (distance(array, step.on_paper(filled)) <= self.limit(step, filled))
         return np.where(missing, np.nan, off)
 
     @cached_property
@@ -354,7 +286,7 @@ class Comparison(Judge):
                 return of_row in (of_array, *others)
             values = step.from_paper(self._first.values)
             array = step.on_paper(cut(values, (rows, ALL))).reshape(numbers.shape)
-            is_off = _distance(array, numbers) > self._limit_of_rows
+            is_off = distance(array, numbers) > self._limit_of_rows
             return not (is_off & ~(np.isnan(array) | self._blind(step, some))).any()
         except ValueError:  # NumPy's, for shapes that do not go together
             return False
@@ -412,7 +344,7 @@ def compared(
     Also sentences on that way, and on numbers that are not compared.
     """
     best, said = Comparison(trace, arrays, marking, dtype), list[str]()
-    for words, change in _right_ways(trace, arrays) if best.wrong else ():
+    for words, change in right_ways(trace, arrays) if best.wrong else ():
         if best.wrong and best.misfit(best.wrong[:1], change) <= 1:
             again = Comparison(equivalent_forms.with_change(trace, change), arrays, marking, dtype)
             if len(again.wrong) < len(best.wrong):
@@ -423,35 +355,3 @@ def compared(
         programs = "PyTorch's softmax gives nan there, a fill of −1e9 the mean, FlashAttention 0"
         said.append(f"{cells} {'is' if count == 1 else 'are'} not compared: {programs}.")
     return best, tuple(said)
-
-
-def _right_ways(trace: Trace, shown: Mapping[str, object]) -> Iterator[tuple[str, Change]]:
-    yield from equivalent_forms.masked_early(trace, shown)
-    yield from equivalent_forms.shifts(trace)
-    yield from equivalent_forms.other_forms(trace)
-    for kind in ("scaled", "masked"):
-        if "scores" in shown and kind in trace and kind not in shown:
-            later = {n: _from_the_start(trace[n], ADJUSTED) for n in ADJUSTED if n in trace}
-            yield f"scores holds the {kind} scores.", {**later, "scores": later[kind]}
-    words = {"Q": "queries", "K": "keys"}
-    for letters, kind in product(("QK", "Q", "K"), ("rotated", "normed")):
-        change: dict[str, Expression] = {}
-        for letter in letters:
-            turned = (f"{letter}_normed", f"{letter}_rotated")
-            later = {n: _from_the_start(trace[n], trace.steps) for n in turned if n in trace}
-            if letter in shown and f"{letter}_{kind}" in later:
-                change |= {**later, letter: later[f"{letter}_{kind}"]}
-        if all(letter in change for letter in letters):
-            hold = "hold" if len(letters) > 1 else "holds"
-            what = all_of([words[letter] for letter in letters])
-            yield f"{all_of([*letters])} {hold} the {kind} {what}.", change
-
-
-def _from_the_start(step: Step, names: Collection[str]) -> Expression:
-    """Return how a step is made, with the operations of the named steps, and scores, inside it."""
-
-    def inner(part: Step) -> Expression:
-        is_inside = part.operation is not None and part.plain in ("scores", *names)
-        return _from_the_start(part, names) if is_inside else part
-
-    return evaluation.transform(operation_or_input(step), inner)

@@ -17,7 +17,7 @@ import numpy as np
 from attncli.checking.answers.answers import LIKE_BLOCKED
 from attncli.checking.answers.program_arrays import ROUNDOFF, type_of_floats
 from attncli.checking.check import AnswerKey, Graded, Report
-from attncli.checking.comparison import MAX_ERRORS
+from attncli.checking.errors_of_floats import MAX_ERRORS
 from attncli.checking.judging import judged_steps
 from attncli.checking.judging.judged_steps import Difference, Finding
 from attncli.checking.matched_arrays import (
