@@ -168,28 +168,32 @@ def _padding_zeroed(step: Step, trace: Trace) -> Ways:
         yield {step.name: wrong(lambda x: np.where(padding, 0.0, x), made_of(step))}, {}
 
 
-SET, ADDED = "Blocked scores were set to {}", "{} was added to blocked scores"
-
 MAX_EXPONENT = 40.0
 """Maximum difference of two scores of which floats show the weights: e^−40 is 4 × 10⁻¹⁸."""
 
 FILLS = (
-    *((SET, fill) for fill in (-10.0, -100.0, -1e3, -1e4)),
-    *((ADDED, fill) for fill in (-10.0, -100.0, -1e3, -1e4, -1e9)),
+    ("Blocked scores were set to −10", -10.0, True),
+    ("Blocked scores were set to −100", -100.0, True),
+    ("−10 was added to blocked scores", -10.0, False),
+    # Where a query sees no key, no weight tells how large it is; e^−1000 would be 0.
+    ("A large negative number was added to blocked scores", -100.0, False),
 )
-"""Numbers that programs take for −∞. That −1 was set or added hands do, too: see `of_places`."""
+"""Numbers that programs take for −∞, and whether scores are set to them.
+
+That −1 was set or added hands do, too: see `of_places`.
+"""
 
 
 def _filled(trace: Trace, _: Arrays) -> Ways:
     every = [(step, masked) for step in trace if (masked := made_by(Masked, step))]
     least = min((_least_seen(step.array) for step, _ in every), default=np.inf)
-    for done, fill in (one for one in FILLS if one[1] > least):
+    for done, fill, is_set in (one for one in FILLS if one[1] > least):
 
-        def put(scores: Array, keep: Array, done: str = done, fill: float = fill) -> Array:
-            return np.where(keep != 0, scores, fill if done == SET else scores + fill)
+        def put(scores: Array, keep: Array, fill: float = fill, is_set: bool = is_set) -> Array:
+            return np.where(keep != 0, scores, fill if is_set else scores + fill)
 
         change = {step.name: wrong(put, one.operand, one.mask) for step, one in every}
-        yield change, {"done": done.format(f"−{-fill:g}")}
+        yield change, {"done": done}
 
 
 def _least_seen(masked: Array) -> float:

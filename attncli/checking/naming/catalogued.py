@@ -35,6 +35,7 @@ ALIKE = (
     {"key_and_value_exchanged", "step_transposed"},
     {"padding_zeroed", "padded_queries_blocked"},
     {"fused_per_head", "fused_in_three"},
+    {"heads_reshaped", "attention_over_heads"},
     *({"wrong_weight_matrix", swapped} for swapped in SWAPPED),
 )
 """Pairs of mistakes that are one and the same if they give the same numbers."""
