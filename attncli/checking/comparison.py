@@ -5,9 +5,9 @@ No number of an array was rounded by hand; all carry the error of a calculation 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Collection, Container, Iterable
 from functools import cached_property
-from itertools import dropwhile
+from itertools import combinations, dropwhile, islice
 
 import numpy as np
 
@@ -15,25 +15,23 @@ from attncli.checking.answers.answers import Matrices, Written
 from attncli.checking.errors_of_floats import MAX_ERRORS, distance, errors_of
 from attncli.checking.judging import equivalent_forms, judged_steps
 from attncli.checking.judging.agreement import FLOAT_ERROR, ROUNDED, largest
-from attncli.checking.judging.equivalent_forms import operation_or_input
 from attncli.checking.judging.judge import Hypotheses, Judge, follows_as_written
 from attncli.checking.judging.judged_steps import Difference, Finding, Given, Judged, Misshapen
 from attncli.checking.judging.operands import Reference, middle
 from attncli.checking.mistakes.conventions import by_conventions
 from attncli.checking.naming.catalogued import is_like, mistakes_before
+from attncli.checking.pairs_of_causes import both, said_of
 from attncli.checking.right_ways import right_ways
-from attncli.checking.some_rows import SomeRows
+from attncli.checking.some_rows import Common, SomeRows
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.scores import SplitHeads
 from attncli.core.calculation.compute import compute
-from attncli.core.calculation.mistake import is_input
 from attncli.core.calculation.trace import Trace
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
-from attncli.core.tape.evaluation import ALL, Change, Replay, Values, array_of, cut, walk
-from attncli.core.tape.operations import MatMul
-from attncli.core.tape.step import LEADING, Expression, Step
+from attncli.core.tape.evaluation import ALL, Change, Replay, Values, array_of, cut
+from attncli.core.tape.step import LEADING, Step
 
 TINY = float(np.finfo(float).tiny)
 """Minimum difference that is granted where every number of a step is 0. Derived."""
@@ -49,6 +47,15 @@ FEW_ROWS = 2
 MARGIN = 2.0
 """Factor by which these may be farther off, as products of few rows are rounded in another way.
 Chosen."""
+
+MAX_PAIRS = 600
+"""Maximum number of pairs of causes that are tried, each in a third of a millisecond. Chosen."""
+
+MAX_OF_PAIR = 100_000
+"""Maximum number of numbers that are worked out to look at a few rows of a pair. Chosen."""
+
+ROUNDED_OFF = 9
+"""Number of decimals in which the rows of two causes that give the same are alike. Chosen."""
 
 OF_FLOATS: Hypotheses = ((judged_steps.FOLLOWS, follows_as_written),)
 """The explanations of wrong numbers that nobody rounded."""
@@ -100,6 +107,7 @@ class Comparison(Judge):
     def __init__(self, trace: Trace, arrays: Matrices, marking: Marking, dtype: str) -> None:
         self.marking, self.dtype = marking, dtype
         self.errors = errors_of(trace, arrays, dtype)
+        self._tried: dict[bytes, tuple[float, Change]] = {}
         self.apart: dict[str, int] = {}
         super().__init__(Reference(trace), arrays, hypotheses=OF_FLOATS)
         vars(self.operands).pop("written", None)  # a whole calculation, which takes much memory
@@ -194,22 +202,53 @@ class Comparison(Judge):
         every = [*before, *(name for name in self.matrices if name not in before)]
         written = self.matrices.items()
         arrays = {name: one.values for name, one in written if isinstance(one, Written)}
-        conventions = [
-            (self.misfit(every, instead), finding)
-            for finding, instead in by_conventions(self.trace, arrays)
-        ]
-        if min((misfit for misfit, _ in conventions), default=np.inf) <= 1:
-            return _nearest(conventions)
+        conventions = [*by_conventions(self.trace, arrays)]
+        fitting = [(self.misfit(every, instead), finding) for finding, instead in conventions]
+        if min((misfit for misfit, _ in fitting), default=np.inf) <= 1:
+            return _nearest(fitting)
         if first.fault:
             axes = " × ".join(first.step.axes)
             return Finding("wrong_shape", first.fault, f"The axes are {axes}.")
-        mistakes = []
-        for mistake in mistakes_before(self, first.step):
+        every_mistake, mistakes = [*mistakes_before(self, first.step)], []
+        for mistake in every_mistake:
             misfit = self.misfit(before, mistake.change)
             if misfit <= 1:
                 is_all = self.misfit(every, mistake.change) <= 1
                 mistakes.append((misfit - is_all, mistake.finding(first.step)))
-        return _nearest(mistakes)
+        if mistakes:
+            return _nearest(mistakes)
+        of_mistakes = ((mistake.finding(first.step), mistake.change) for mistake in every_mistake)
+        return self._two_causes(every, conventions, of_mistakes)
+
+    def _two_causes(
+        self,
+        names: Collection[str],
+        conventions: Iterable[tuple[Finding, Change | Problem]],
+        mistakes: Iterable[tuple[Finding, Change]],
+    ) -> Finding | None:
+        """Return a convention and another cause that give the arrays together.
+
+        It is another convention, or a mistake in a step that the first changes, too. Those are
+        tried first that are nearest alone.
+        """
+        of_all = {id(change): finding for finding, change in conventions}
+        first = {*of_all}
+        of_all |= {id(change): finding for finding, change in mistakes}
+        tried = sorted(self._tried.values(), key=lambda one: (id(one[1]) not in first, one[0]))
+        changes = [change for _, change in tried]
+        places = sorted(combinations(range(len(changes)), 2), key=sum)
+        pairs = ((changes[i], changes[j]) for i, j in places)
+        likely = (
+            (one, other)
+            for one, other in pairs
+            if id(one) in first and (id(other) in first or one.keys() & other.keys())
+        )
+        for one, other in islice(likely, MAX_PAIRS):
+            change = both(self.trace, one, other)
+            is_near = change is not None and self._gives_few_rows(change, is_pair=True)
+            if change is not None and is_near and self.misfit(names, change) <= 1:
+                return said_of(of_all[id(one)], of_all[id(other)])
+        return None
 
     def misfit(self, names: Iterable[str], instead: Change | Problem) -> float:
         """Return how far arrays are from what is calculated instead, in the maximum difference.
@@ -261,23 +300,17 @@ class Comparison(Judge):
         return MARGIN * self.limit(self._first.step, self._first.values)
 
     @cached_property
-    def _projections(self) -> dict[Expression, Array]:
-        """The products of inputs in the right operations, which many causes only rearrange."""
-        nodes = (node for step in self.trace for node in walk(operation_or_input(step)))
-        return {
-            node: array_of(node)
-            for node in nodes
-            if isinstance(node, MatMul) and all(map(is_input, node.operands))
-        }
+    def _common(self) -> Common:
+        return Common(self.trace)
 
-    def _gives_few_rows(self, change: Change) -> bool:
+    def _gives_few_rows(self, change: Change, is_pair: bool = False) -> bool:
         """Return False if a change does not give a few rows of the first wrong array.
 
         An array of another shape has the sizes of these rows, beside the number of all rows.
         """
-        step, rows = self._first.step, self._few_rows
+        step, rows, most = self._first.step, self._few_rows, MAX_OF_PAIR if is_pair else np.inf
         try:
-            some = SomeRows(self.trace, step, rows, change, self._projections)
+            some = SomeRows(self.trace, step, rows, change, self._common, not is_pair, most)
             numbers = step.on_paper(some(step))
             if self._first.fault:
                 of_row = _sizes(some(step)[:, :, :1])
@@ -286,7 +319,11 @@ class Comparison(Judge):
                 return of_row in (of_array, *others)
             values = step.from_paper(self._first.values)
             array = step.on_paper(cut(values, (rows, ALL))).reshape(numbers.shape)
-            is_off = distance(array, numbers) > self._limit_of_rows
+            off, right = distance(array, numbers), step.on_paper(cut(step.array, (rows, ALL)))
+            if (distance(right, numbers) > self._limit_of_rows).any():
+                tried = float(np.nansum(off)), change
+                self._tried.setdefault(numbers.round(ROUNDED_OFF).tobytes(), tried)
+            is_off = off > self._limit_of_rows
             return not (is_off & ~(np.isnan(array) | self._blind(step, some))).any()
         except ValueError:  # NumPy's, for shapes that do not go together
             return False

@@ -359,8 +359,11 @@ def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
 
 def _finding_record(finding: Finding) -> dict[str, Any]:
     record: dict[str, Any] = {name: getattr(finding, name) for name in ("id", "message", "advice")}
-    also = [{"id": other.id, "message": other.message} for other in finding.also]
-    more = {"worked": list(finding.worked), "also": also}
+    also, together = (
+        [{"id": other.id, "message": other.message} for other in others]
+        for others in (finding.also, finding.together)
+    )
+    more = {"worked": list(finding.worked), "also": also, "together": together}
     return record | {name: texts for name, texts in more.items() if texts}
 
 

@@ -360,6 +360,32 @@ def test_some_rows_of_a_cause_are_those_of_the_whole(name: str) -> None:
         np.testing.assert_allclose(some, whole, rtol=1e-9, atol=1e-12)
 
 
+BIASED = weight_matrices(7) | {"W_o": weight_matrices(8)["W_q"], "b_o": np.arange(6.0)}
+TURNED = {"positions": "rope", "heads": 1, "W_q": BIASED["W_q"]}
+HALVES = {"name": "rope", "pairs": "halves"}
+
+
+@pytest.mark.parametrize(
+    ("given", "other", "named"),
+    [
+        (TURNED, {"positions": HALVES, "scale": 1}, {"other_pairs", "not_scaled"}),
+        (BIASED, {"W_o": BIASED["W_o"].T, "scale": 1}, {"w_o_transposed", "not_scaled"}),
+        (BIASED, {"W_o": BIASED["W_o"].T, "b_o": None}, {"w_o_transposed", "bias_missing"}),
+        (BIASED, {"W_o": BIASED["W_o"].T}, set()),
+    ],
+)
+def test_two_causes_at_once(given: dict[str, Any], other: dict[str, Any], named: set[str]) -> None:
+    """Of a convention and another cause, where neither alone gives the output, both are told."""
+    right = problem(X=X64, **given)
+    output = attncli.compute(right.with_keys(other)).output
+    report = attncli.check(right, {"output": output})
+    finding = report.findings["output"]
+    assert {one.id for one in finding.together} == named
+    assert all(one.message in finding.message for one in finding.together)
+    mistake = json.loads(attncli.render(report, "json"))["steps"]["output"]["mistake"]
+    assert {one["id"] for one in mistake.get("together", ())} == named
+
+
 def test_two_causes_that_give_the_same_are_both_named() -> None:
     given = attncli.Problem(X=X64, positions="rope")
     right = attncli.compute(given)

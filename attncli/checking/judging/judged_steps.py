@@ -48,6 +48,7 @@ class Finding(Record):
         gives_all: True if it gives every number of the step, the correct ones, too; of
             `ALL_THE_SAME`, if a mistake does.
         also: another mistake that gives the same numbers, if there is one.
+        together: the two causes that only together give the numbers; or none.
         worked: lines that work wrong numbers out from the student's own earlier ones.
         change: the operations of a mistake, by the step in which it was made.
     """
@@ -60,6 +61,7 @@ class Finding(Record):
     hint: str | None = None
     gives_all: bool = False
     also: tuple[Finding, ...] = ()
+    together: tuple[Finding, ...] = ()
     worked: tuple[str, ...] = ()
     change: Change = EMPTY
 
