@@ -135,9 +135,11 @@ class ReportPage(Record):
 def report_page(report: Report, selection: ReportSelection, solution: bool = True) -> ReportPage:
     """Return the page of a report; without the solution, no number that reveals it."""
     every = [judged for judged in report.steps.values() if judged.status != "missing"]
-    written = _near_first_wrong(report, every) if report.dtype and not selection.full else every
-    hidden = [one for one in every if not any(one is other for other in written)]
-    remarks = {one.step.name: _remark(report, one, selection, solution) for one in written}
+    shown = _near_first_wrong(report, every) if report.dtype and not selection.full else every
+    remarks = {one.step.name: _remark(report, one, selection, solution) for one in shown}
+    hidden = [one for one in every if one.step.name not in remarks]
+    wrong = sum(map(report.is_wrong, hidden))
+    others = f"… and {count_of(len(hidden), 'array')} more, {wrong} of them wrong; --full shows all"
     return ReportPage(
         name=visible(report.name),
         title=visible(report.title),
@@ -147,7 +149,7 @@ def report_page(report: Report, selection: ReportSelection, solution: bool = Tru
         comment=verdicts.comment_lines(report),
         said=report.said,
         remarks=remarks,
-        missing=(*verdicts.missing(report), *_hidden(report, hidden)),
+        missing=(*verdicts.missing(report), *[others] * bool(hidden)),
     )
 
 
@@ -157,12 +159,6 @@ def _near_first_wrong(report: Report, every: Sequence[Judged]) -> Sequence[Judge
     first = report.first_wrong_step
     start = max(names.index(first) - ARRAYS_BEFORE, 0) if first in names else 0
     return every[start : start + MOST_ARRAYS]
-
-
-def _hidden(report: Report, every: Sequence[Judged]) -> Iterator[str]:
-    if every:
-        wrong = sum(map(report.is_wrong, every))
-        yield f"… and {count_of(len(every), 'array')} more, {wrong} of them wrong; --full shows all"
 
 
 def sign_of(report: Report, judged: Judged) -> str:
@@ -349,9 +345,8 @@ def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
     if isinstance(judged, Compared) and judged.rounding:
         record["rounding"] = judged.rounding
     if isinstance(judged, Difference):
-        where = judged.farthest
         record["max_difference"] = _json_number(judged.largest)
-        record["at"] = None if where is None else cell_name(judged.step, where)
+        record["at"] = None if judged.farthest is None else cell_name(judged.step, judged.farthest)
         record["errors"] = _json_number(judged.errors)
         record["nan"] = judged.nan_count
     return record
