@@ -195,10 +195,11 @@ class Judge:
         most = 1.0 if is_share else max(largest(step.array), largest(written.values))
         values, texts, every = written.values, written.texts, self.operands.texts
         if self.operands.roundings:
-            whole = agreement.are_whole(values, unit)
+            whole = unit == 1
         told = agreement.informative_units(values, unit, texts, most)
-        correct = told if is_share else np.where(whole & (values != 0), unit, told)
-        return agreement.units_beside_decimals(values, told, texts, every), correct, whole
+        of_whole = np.where(whole & (values != 0), np.maximum(unit, told), told)
+        correct = told if is_share else of_whole
+        return agreement.units_beside_decimals(told, texts, every), correct, whole
 
     def _too_few_digits(self, answer: Given, yours: Array) -> Array | None:
         """Return which wrong numbers would be right if fewer decimals were wanted."""
