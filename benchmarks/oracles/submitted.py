@@ -344,7 +344,7 @@ def by_share(share: float) -> Alter:
 def wrong_whole(rng: Random, spot: Spot) -> str | None:
     """Return a whole number near a number that is none, and not its rounding."""
     near = np.floor(spot.written) + np.arange(-1, 3)
-    wrong = [int(n) for n in near if 0.55 <= spot.off(n) < 2 and abs(n) < 99]
+    wrong = [int(n) for n in near if 0.55 <= spot.off(n) < 2]
     is_whole = abs(spot.written - round(spot.written)) < spot.pen.unit / 2
     return str(rng.choice(wrong)) if wrong and not is_whole else None
 

@@ -170,12 +170,13 @@ def survey(
     return tally
 
 
-def truth_of(submission: Submission, way: str) -> Truth:
-    """Return what is true of a submission."""
+def truth_of(submission: Submission, way: str, key: AnswerKey) -> Truth:
+    """Return what is true of a submission, with cells in the axes of the program's step."""
     if not submission.amiss:
         return Truth(rounding=way)
     step, mask = next(iter(submission.amiss.items()))
     is_sure = submission.units > SURE and mask.sum() == 1
+    mask = mask.reshape(key.trace[step].value.shape)
     cells = tuple(tuple(map(int, place)) for place in np.argwhere(mask)) if is_sure else ()
     return Truth(mistake=submission.mistake, step=step, cells=cells)
 
@@ -198,7 +199,7 @@ def judged(
     seen = ["misjudged"] * (report.verdict not in right)
     if submission.verdicts and not amiss:
         return seen, line
-    truth = truth_of(submission, way)
+    truth = truth_of(submission, way, key)
     line["truth"] = vars(truth)
     untrue = faults(report, truth)
     is_sure = not amiss or submission.verdicts or submission.units > SURE

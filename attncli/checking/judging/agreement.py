@@ -53,8 +53,9 @@ numbers beside it. Chosen."""
 FINE_UNIT = 0.01
 """Maximum unit in the last place of a number whose zeros at the end always count. Chosen."""
 
-LARGE_WHOLE = 100
-"""Minimum size of a whole number that may have been rounded. Chosen."""
+LARGE_WHOLE = 1000
+"""Minimum size of a whole number whose zeros at the end may be uninformative: it has more than
+three digits. Derived."""
 
 MAX_TOLERATED_UNIT = 1 / 8
 """Maximum unit in the last place, relative to the largest number of a step, for which an error of
@@ -325,23 +326,14 @@ def informative_units(values: Array, unit: Array, texts: Array, most: float) -> 
     return np.where(blank, finer.max() if finer.size else most / 10, unit)
 
 
-def are_whole(values: Array, unit: Array) -> Array:
-    """Return which numbers were written without a point, and are below 100."""
-    with np.errstate(invalid="ignore"):
-        whole: Array = (unit == 1) & (np.abs(values) < LARGE_WHOLE)
-    return whole
-
-
-def units_beside_decimals(
-    values: Array, unit: Array, texts: Array, submission: Sequence[str]
-) -> Array:
+def units_beside_decimals(unit: Array, texts: Array, submission: Sequence[str]) -> Array:
     """Return the units of calculated numbers, or of those from which others were calculated.
 
-    A whole number below 100 has as many decimals as most other numbers of its step, or of the
+    A whole number has as many decimals as most other numbers of its step, or of the
     submission if it is the only one: 11 beside 3.12 is 11.00. It is left as it is if all may have
     as many significant digits, as 16, 3.2 and 0.45 have.
     """
-    whole = are_whole(values, unit)
+    whole = unit == 1
     if not whole.any():
         return unit
     near = texts[unit > 0].tolist()

@@ -73,7 +73,10 @@ class Judge:
             is_known = name in instead
             is_other = is_known or not self.reference.is_like(before.reference, name)
             is_made_anew = is_other or judged_steps.LAST_DIGIT in seen ^ seen_before
-            is_made_anew |= any(source.name in changed for source in self.reference.sources(step))
+            # Wrong numbers may have been made from earlier steps with all their digits.
+            is_wrong = first.has(judged_steps.WRONG)
+            before_it = self.operands.ancestors if is_wrong else self.reference.sources
+            is_made_anew |= any(source.name in changed for source in before_it(step))
             means_other = is_made_anew or (seen != seen_before and isinstance(first, Given))
             for replay in self._replays if means_other else ():
                 replay.forget(step)
@@ -195,10 +198,11 @@ class Judge:
         most = 1.0 if is_share else max(largest(step.array), largest(written.values))
         values, texts, every = written.values, written.texts, self.operands.texts
         if self.operands.roundings:
-            whole = agreement.are_whole(values, unit)
+            whole = unit == 1
         told = agreement.informative_units(values, unit, texts, most)
-        correct = told if is_share else np.where(whole & (values != 0), unit, told)
-        return agreement.units_beside_decimals(values, told, texts, every), correct, whole
+        of_whole = np.where(whole & (values != 0), np.maximum(unit, told), told)
+        correct = told if is_share else of_whole
+        return agreement.units_beside_decimals(told, texts, every), correct, whole
 
     def _too_few_digits(self, answer: Given, yours: Array) -> Array | None:
         """Return which wrong numbers would be right if fewer decimals were wanted."""
@@ -302,5 +306,6 @@ HYPOTHESES: Hypotheses = (
     (judged_steps.FOLLOWS, early_rounding.by_shown_numbers),
     (judged_steps.ROUNDED_EARLY, early_rounding.by_a_schedule),
     (judged_steps.ROUNDED_EARLY, early_rounding.by_finer_steps),
+    (judged_steps.ROUNDED_EARLY, early_rounding.by_own_decimals),
 )
 """For each explanation of a number, its status and its search, in the order in which they run."""
