@@ -12,6 +12,7 @@ from itertools import combinations, dropwhile, islice
 import numpy as np
 
 from attncli.checking.answers.answers import Matrices, Written
+from attncli.checking.causes import both, nearest, said_of
 from attncli.checking.errors_of_floats import MAX_ERRORS, distance, errors_of
 from attncli.checking.judging import equivalent_forms, judged_steps
 from attncli.checking.judging.agreement import FLOAT_ERROR, ROUNDED, largest
@@ -19,8 +20,7 @@ from attncli.checking.judging.judge import Hypotheses, Judge, follows_as_written
 from attncli.checking.judging.judged_steps import Difference, Finding, Given, Judged, Misshapen
 from attncli.checking.judging.operands import Reference, middle
 from attncli.checking.mistakes.conventions import by_conventions
-from attncli.checking.naming.catalogued import is_like, mistakes_before
-from attncli.checking.pairs_of_causes import both, said_of
+from attncli.checking.naming.catalogued import mistakes_before
 from attncli.checking.right_ways import right_ways
 from attncli.checking.some_rows import Common, SomeRows
 from attncli.core.arithmetic.elements import Array
@@ -29,7 +29,6 @@ from attncli.core.calculation.compute import compute
 from attncli.core.calculation.trace import Trace
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
-from attncli.core.records import replace
 from attncli.core.tape.evaluation import ALL, Change, Replay, Values, array_of, cut
 from attncli.core.tape.step import LEADING, Step
 
@@ -205,7 +204,7 @@ class Comparison(Judge):
         conventions = [*by_conventions(self.trace, arrays)]
         fitting = [(self.misfit(every, instead), finding) for finding, instead in conventions]
         if min((misfit for misfit, _ in fitting), default=np.inf) <= 1:
-            return _nearest(fitting)
+            return nearest(fitting)
         if first.fault:
             axes = " × ".join(first.step.axes)
             return Finding("wrong_shape", first.fault, f"The axes are {axes}.")
@@ -216,7 +215,7 @@ class Comparison(Judge):
                 is_all = self.misfit(every, mistake.change) <= 1
                 mistakes.append((misfit - is_all, mistake.finding(first.step)))
         if mistakes:
-            return _nearest(mistakes)
+            return nearest(mistakes)
         of_mistakes = ((mistake.finding(first.step), mistake.change) for mistake in every_mistake)
         return self._two_causes(every, conventions, of_mistakes)
 
@@ -360,17 +359,6 @@ class Comparison(Judge):
             blind = blind if name in step.leading else blind.any(axis=axis, keepdims=True)
         cells: Array = step.on_paper(blind)
         return cells
-
-
-def _nearest(causes: Iterable[tuple[float, Finding]]) -> Finding | None:
-    """Return the nearest cause, with another one that fits as well in the same steps."""
-    fitting = sorted((one for one in causes if one[0] <= 1), key=lambda one: one[0])
-    if not fitting:
-        return None
-    (least, first), *rest = fitting
-    others = [one for misfit, one in rest if (misfit < 0) == (least < 0)]
-    also = [one for one in others if not (one.id == first.id or is_like(one.id, first.id))]
-    return replace(first, certain=not also, also=tuple(also[:1]))
 
 
 def compared(

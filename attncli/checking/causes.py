@@ -1,10 +1,14 @@
-"""Two causes at once: their changes of one calculation, together."""
+"""The nearest of several causes, and two at once: their changes of one calculation, together."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from attncli.checking.judging.judged_steps import Finding
+from attncli.checking.naming.catalogued import is_like
 from attncli.core.calculation.mistake import made_of
 from attncli.core.calculation.trace import Trace
+from attncli.core.records import replace
 from attncli.core.tape.evaluation import Change, everywhere, walk
 from attncli.core.tape.step import Expression, Operation
 
@@ -49,3 +53,14 @@ def _alike(one: Operation, other: Operation) -> bool:
     fields = one.annotated.keys() - {*one.operand_fields}
     is_same = type(one) is type(other) and len(one.operands) == len(other.operands)
     return is_same and all(getattr(one, name) is getattr(other, name) for name in fields)
+
+
+def nearest(causes: Iterable[tuple[float, Finding]]) -> Finding | None:
+    """Return the nearest cause, with another one that fits as well in the same steps."""
+    fitting = sorted((one for one in causes if one[0] <= 1), key=lambda one: one[0])
+    if not fitting:
+        return None
+    (least, first), *rest = fitting
+    others = [one for misfit, one in rest if (misfit < 0) == (least < 0)]
+    also = [one for one in others if not (one.id == first.id or is_like(one.id, first.id))]
+    return replace(first, certain=not also, also=tuple(also[:1]))
