@@ -9,10 +9,10 @@ from itertools import count
 import numpy as np
 
 from attncli.checking.judging import agreement, schedules
-from attncli.checking.judging.agreement import RoundingRule, largest
+from attncli.checking.judging.agreement import CUT, RoundingRule, largest
 from attncli.checking.judging.judged_steps import LAST_DIGIT, WRONG, Given
 from attncli.checking.judging.operands import Operands, axis_of_shares, bounded
-from attncli.checking.judging.trial import Reading, Trial, adds_batch, common_readings, readings
+from attncli.checking.judging.trial import Trial, common_readings, readings
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, hull, interval
 from attncli.core.records import Record
@@ -42,7 +42,7 @@ def by_shown_numbers(operands: Operands, answer: Given) -> Iterator[ExplainedCel
 
 
 def by_a_schedule(operands: Operands, answer: Given) -> Iterator[ExplainedCells]:
-    """Yield the numbers of the first schedule that explains the whole step, else most of it."""
+    """Yield the numbers of the first schedule that explains the whole step, else of the first."""
     step = answer.step
     if not _may_be_rounded(operands, answer):
         return
@@ -51,16 +51,15 @@ def by_a_schedule(operands: Operands, answer: Given) -> Iterator[ExplainedCells]
         return
     if not _is_within_reach(operands, answer):
         return
-    best: ExplainedCells | None = None
+    first: ExplainedCells | None = None
     for trial in _trials(operands, step):
         explained = _explained_by(operands, answer, trial)
         if explained and explained.cells[_unexplained(answer, WRONG)].all():
             yield explained
             return
-        if explained and (best is None or explained.cells.sum() > best.cells.sum()):
-            best = explained
-    if best:
-        yield best
+        first = first or explained
+    if first:
+        yield first
 
 
 def _trials(operands: Operands, step: Step) -> Iterator[Trial]:
@@ -91,33 +90,15 @@ def by_finer_steps(operands: Operands, answer: Given) -> Iterator[ExplainedCells
     if not near.any():
         return
     units = agreement.CUT_OFF if _may_cut(operands, answer) else agreement.ROUNDED
-    for rounding in operands.roundings:
-        for shown in (operands.written, operands.meant):
-            ends = bounded(operands.replay(shown, rounding.finer.interval).result(step))
-            known = agreement.is_informative(ends, largest(step.array))
-            cells = near & answer.agrees(ends, units) & known
-            middle = np.clip(answer.written.values, ends.low, ends.high)
-            words = "the steps that are not shown rounded one digit finer (within rounding)"
-            yield ExplainedCells(cells, middle, words)
-
-
-def by_own_decimals(operands: Operands, answer: Given) -> Iterator[ExplainedCells]:
-    """Yield the numbers of steps that are each rounded to their own decimals, or not at all."""
-    step = answer.step
-    if not (_may_be_rounded(operands, answer) and _is_within_reach(operands, answer)):
-        return
-    before = operands.ancestors(step)
-    if adds_batch(step, before):
-        return  # schedules would be tried one after the other
-    if (~answer.written.blank).sum() < agreement.MIN_GIVEN:
-        return  # some of so many schedules give nearly any number
-    tried = schedules.own_schedules(operands, answer)
-    if not (varied := tried.by_step):
-        return
-    worked = [one for one in before if one.name in varied or not operands.is_whole(one)]
-    trial = Trial(operands, tried, step, Reading(worked, is_kept=True))
-    if explained := _explained_by(operands, answer, trial):
-        yield explained
+    finer = operands.roundings[0].finer
+    for shown in (operands.written, operands.meant):
+        ends = bounded(operands.replay(shown, finer.interval).result(step))
+        cells = (
+            near & answer.agrees(ends, units) & agreement.is_informative(ends, largest(step.array))
+        )
+        middle = np.clip(answer.written.values, ends.low, ends.high)
+        words = "the steps that are not shown rounded one digit finer (within rounding)"
+        yield ExplainedCells(cells, middle, words)
 
 
 def _may_be_rounded(operands: Operands, answer: Given) -> bool:
@@ -145,8 +126,7 @@ def _is_within_reach(operands: Operands, answer: Given) -> bool:
     wrong = _unexplained(answer, WRONG)
     within = wrong & in_reach(operands, answer)
     count = (~answer.written.blank).sum()
-    given = count - (wrong & ~within).sum()
-    return bool((within == wrong).all() or given >= agreement.MIN_SHARE_GIVEN * count)
+    return bool((within == wrong).all() or count - (wrong & ~within).sum() >= _fewest(count))
 
 
 def in_reach(operands: Operands, answer: Given) -> Array:
@@ -196,38 +176,35 @@ def _any_constants(operands: Operands) -> Change:
 def _explained_by(operands: Operands, answer: Given, trial: Trial) -> ExplainedCells | None:
     """Return what the first schedule explains that gives all, or nearly all, numbers."""
     part, results, valid = trial.schedules, trial.numbers, trial.is_valid
-    # A schedule that rounds hidden steps leaves open whether its student cuts off what is shown.
-    may_cut = _may_cut(operands, answer)
-    cuts = [may_cut or one.cuts for one in part.each]
+    # A schedule that keeps every digit leaves open whether its student cuts numbers off.
+    of_others = _may_cut(operands, answer)
+    cuts = [one.rounding.mode == CUT if one.rounding else of_others for one in part.each]
     fits = _fits(answer, results, np.array(cuts), operands.roundings) & valid[:, None]
-    share = agreement.MIN_SHARE_GIVEN * fits.shape[1]
-    # A usual schedule is likely without any numbers.
-    fewest = share if part.is_usual else max(agreement.MIN_GIVEN, share)
-    likeliest = _likeliest(answer, fits, fewest)
-    # The more schedules there are, the less evident is one.
-    for index in likeliest if part.plausible else likeliest[:1]:
+    for index in _likeliest(answer, fits):
         tried = results[: index + 1][valid[: index + 1]]
         gives = np.zeros(answer.codes.shape, bool)
         gives[~answer.written.blank] = fits[index]
-        unrounded = operands.unrounded(answer.step)
-        if _is_evident(answer, unrounded, tried, gives, part.plausible):
+        if part.is_usual or _is_evident(answer, operands.unrounded(answer.step), tried, gives):
             cells = _unexplained(answer, WRONG, LAST_DIGIT) & gives
-            words = part.words(index, operands.trace)
+            words = part.each[index].words(operands.trace)
             return ExplainedCells(cells, results[index], words)
     return None
 
 
-def _likeliest(answer: Given, fits: Array, fewest: float) -> list[int]:
-    """Return the results that give every number; else those that give nearly all, most first.
+def _likeliest(answer: Given, fits: Array) -> list[int]:
+    """Return the results that give every number; else those that give nearly all numbers.
 
-    The latter must give more of the wrong numbers than they fail to give of the others.
+    The latter must give every number that is not wrong, and one that is.
     """
     if fits.all(axis=1).any():
         return np.flatnonzero(fits.all(axis=1)).tolist()
     wrong = answer.codes[~answer.written.blank] == WRONG
-    count = fits.sum(axis=1)
-    nearly = (fits[:, wrong].sum(axis=1) > (~fits[:, ~wrong]).sum(axis=1)) & (count >= fewest)
-    return sorted(np.flatnonzero(nearly).tolist(), key=lambda index: -count[index])
+    nearly = fits[:, ~wrong].all(axis=1) & fits[:, wrong].any(axis=1)
+    return np.flatnonzero(nearly & (fits.sum(axis=1) >= _fewest(len(wrong)))).tolist()
+
+
+def _fewest(count: int) -> float:
+    return max(agreement.MIN_GIVEN, agreement.MIN_SHARE_GIVEN * count)
 
 
 def _fits(
@@ -266,9 +243,7 @@ def _sum_to_1(answer: Given, rounded: Array, along: int) -> Array:
     return np.broadcast_to(is_one & (off <= most).all(axis=along, keepdims=True), rounded.shape)
 
 
-def _is_evident(
-    answer: Given, usual: Sequence[Array], results: Array, gives: Array, plausible: float
-) -> bool:
+def _is_evident(answer: Given, usual: Sequence[Array], results: Array, gives: Array) -> bool:
     """Return True if it is hardly by chance that the last of some schedules `gives` its numbers.
 
     Among many schedules, one gives nearly any single number. So the schedules that give the numbers
@@ -280,7 +255,7 @@ def _is_evident(
     unit = np.where(answer.unit > 0, answer.unit, 1.0)
     apart = [np.nan_to_num(np.abs(answer.written.values - one) / unit) for one in usual]
     nearest = min(apart, key=lambda one: float(one[gives].max(initial=0.0)))
-    if plausible and not (gives & (nearest > plausible)).any():
+    if not (gives & (nearest > agreement.PLAUSIBLE_UNITS)).any():
         return True
     far = gives & (nearest > agreement.CUT_OFF)
     near = gives & ~far

@@ -73,10 +73,7 @@ class Judge:
             is_known = name in instead
             is_other = is_known or not self.reference.is_like(before.reference, name)
             is_made_anew = is_other or judged_steps.LAST_DIGIT in seen ^ seen_before
-            # Wrong numbers may have been made from earlier steps with all their digits.
-            is_wrong = first.has(judged_steps.WRONG)
-            before_it = self.operands.ancestors if is_wrong else self.reference.sources
-            is_made_anew |= any(source.name in changed for source in before_it(step))
+            is_made_anew |= any(source.name in changed for source in self.reference.sources(step))
             means_other = is_made_anew or (seen != seen_before and isinstance(first, Given))
             for replay in self._replays if means_other else ():
                 replay.forget(step)
@@ -306,6 +303,5 @@ HYPOTHESES: Hypotheses = (
     (judged_steps.FOLLOWS, early_rounding.by_shown_numbers),
     (judged_steps.ROUNDED_EARLY, early_rounding.by_a_schedule),
     (judged_steps.ROUNDED_EARLY, early_rounding.by_finer_steps),
-    (judged_steps.ROUNDED_EARLY, early_rounding.by_own_decimals),
 )
 """For each explanation of a number, its status and its search, in the order in which they run."""

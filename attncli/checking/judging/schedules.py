@@ -5,25 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain, combinations
-from math import floor, inf, log, log10
+from math import floor, log, log10
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from attncli.checking.judging.agreement import (
-    CUT,
-    EVEN,
-    PLAUSIBLE_UNITS,
-    UP,
-    RoundingRule,
-    roundings_of,
-)
-from attncli.checking.judging.judged_steps import Given
+from attncli.checking.judging.agreement import CUT, EVEN, UP, RoundingRule
 from attncli.checking.judging.operands import Operands, axis_of_shares
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.softmax import Exp
 from attncli.core.formulas.text import text
-from attncli.core.records import EMPTY, Record, replace
+from attncli.core.records import Record, replace
 from attncli.core.tape.backward_operations import Pointwise
 from attncli.core.tape.evaluation import Change, everywhere, sources, walk
 from attncli.core.tape.operations import Scale
@@ -183,10 +175,6 @@ class Schedule(Record, eq=False):
     constant: RoundedConstant | None = None
     adjusts: bool = False  # True if the largest weight of a line is, so that they sum to 1
 
-    @property
-    def cuts(self) -> bool:
-        return self.rounding is not None and self.rounding.mode == CUT
-
     def words(self, steps: Iterable[Step]) -> str:
         """Return the words of a report, with the names of steps, in their order, that it changes.
 
@@ -207,19 +195,10 @@ class Schedule(Record, eq=False):
 
 
 class Schedules(Record, eq=False):
-    """Schedules that are tried at once.
-
-    Attributes:
-        plausible: errors up to this size, in units in the last place, need no evidence beside the
-            numbers; for usual schedules no error does.
-    """
+    """Schedules that are tried at once; usual ones need no evidence beside the numbers."""
 
     each: tuple[Schedule, ...]
-    plausible: float = PLAUSIBLE_UNITS
-
-    @property
-    def is_usual(self) -> bool:
-        return self.plausible == inf
+    is_usual: bool = False
 
     @cached_property
     def by_step(self) -> dict[str, list[tuple[RoundingRule, Array]]]:
@@ -238,21 +217,18 @@ class Schedules(Record, eq=False):
                 rules.setdefault(name, []).append((rounding, np.array(places)))
         return rules
 
-    def words(self, index: int, steps: Iterable[Step]) -> str:
-        return self.each[index].words(steps)
-
     @cached_property
     def to_even(self) -> Schedules:
         up = (one for one in self.each if one.rounding is not None and one.rounding.mode == UP)
         even = (replace(one, rounding=one.rounding and one.rounding.of_mode(EVEN)) for one in up)
-        return Schedules(tuple(even), self.plausible)
+        return Schedules(tuple(even), self.is_usual)
 
     def chunks(self, size: int) -> Iterator[Schedules]:
         if len(self.each) <= size:
             yield self
             return
         for start in range(0, len(self.each), size):
-            yield Schedules(self.each[start : start + size], self.plausible)
+            yield Schedules(self.each[start : start + size], self.is_usual)
 
 
 EXACT = Schedules((Schedule(),))
@@ -295,8 +271,8 @@ def _schedules(
         likely += adjusted((*usual, *likely))
         common += adjusted(common)
         common += [replace(one, constant=constant) for one in whole for constant in constants]
-    tried = [Schedules(tuple(part)) for part in (likely, common) if part]
-    tried = [Schedules(tuple(usual), inf), *tried] if usual else tried
+    lists = (usual, True), (likely, False), (common, False)
+    tried = [Schedules(tuple(part), is_usual) for part, is_usual in lists if part]
     return [EXACT, *tried] if step.name in parts_of_1 else tried
 
 
@@ -359,73 +335,3 @@ def long_inputs(steps: Iterable[Step]) -> list[str]:
             if (np.abs(numbers - np.round(numbers, INPUT_DECIMALS)) > 1e-9).any():
                 long[source.name] = True
     return list(long)
-
-
-MAX_OWN_DECIMALS = 4
-"""Maximum number of decimals of a hidden step, of people who give each step its own number."""
-
-
-MAX_OWN_NUMBERS = 1_000_000
-"""Maximum number of cells, over all such schedules, that are calculated for one step. It bounds
-time (about 0.1 s); such work is rare. Chosen."""
-
-
-class OwnSchedules(Schedules, eq=False):
-    """Every combination of rules for some steps; None keeps all digits.
-
-    Attributes:
-        names: the steps that are rounded alike, by their stem.
-        rules: the rules of which one rounds these steps.
-    """
-
-    names: Mapping[str, Sequence[str]] = EMPTY
-    rules: Mapping[str, Sequence[RoundingRule | None]] = EMPTY
-
-    @cached_property
-    def _chosen(self) -> Mapping[str, Array]:
-        """The place of the chosen rule in each combination, by the stem."""
-        places = np.indices([len(each) for each in self.rules.values()])
-        places = places.reshape(len(self.rules), len(self.each))
-        return dict(zip(self.rules, places, strict=True))
-
-    @cached_property
-    def by_step(self) -> dict[str, list[tuple[RoundingRule, Array]]]:
-        rules: dict[str, list[tuple[RoundingRule, Array]]] = {}
-        for stem, chosen in self._chosen.items():
-            every = enumerate(self.rules[stem])
-            pairs = [(rule, np.flatnonzero(chosen == place)) for place, rule in every if rule]
-            rules |= dict.fromkeys(self.names[stem], pairs)
-        return rules
-
-    def words(self, index: int, steps: Iterable[Step]) -> str:
-        rules = {stem: self.rules[stem][chosen[index]] for stem, chosen in self._chosen.items()}
-        rounded = {n: rule for stem, rule in rules.items() if rule for n in self.names[stem]}
-        said = (f"{step.name} {rounded[step.name]}" for step in steps if step.name in rounded)
-        return all_of([*said]) if rounded else "every digit kept"
-
-
-def own_schedules(operands: Operands, answer: Given) -> OwnSchedules:
-    """Return schedules that round each step before one by its own rule, or keep all its digits.
-
-    A shown step is rounded as it is written; a hidden one to at most one decimal more than the
-    answer. There are so many that only the nearest steps are varied, and that even small errors
-    need evidence.
-    """
-    step, decimals = answer.step, round(-log10(answer.unit[answer.unit > 0].min(initial=1.0)))
-    hidden = [RoundingRule(count) for count in range(1, min(decimals + 1, MAX_OWN_DECIMALS) + 1)]
-    names: dict[str, list[str]] = {}
-    rules: dict[str, tuple[RoundingRule | None, ...]] = {}
-    count, size = 1, step.array.size
-    for source in reversed(operands.ancestors(step)):
-        shown = operands.shown(source)
-        every = roundings_of(shown.written.texts.ravel().tolist())[:1] if shown else hidden
-        varied = [rule for rule in every if not rule.keeps(source.array)]
-        size += source.array.size
-        if source.stem in rules:  # another time, or layer
-            names[source.stem].append(source.name)
-        elif varied:
-            if count * (len(varied) + 1) * size > MAX_OWN_NUMBERS:
-                break
-            count *= len(varied) + 1
-            names[source.stem], rules[source.stem] = [source.name], (None, *varied)
-    return OwnSchedules(each=(Schedule(),) * count, plausible=0.0, names=names, rules=rules)

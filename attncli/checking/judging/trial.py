@@ -67,11 +67,6 @@ def _shown_before(operands: Operands, step: Step) -> list[Step]:
     return list({source.name: source for source in shown}.values())
 
 
-def adds_batch(step: Step, before: Sequence[Step]) -> bool:
-    """Return True if a step is a sum along the axis of the batch, as d_W is."""
-    return any(source.array.shape[0] > step.array.shape[0] for source in before)
-
-
 class Trial:
     """The results of schedules for a step, each with a place along the axis of the batch.
 
@@ -97,7 +92,8 @@ class Trial:
         self.is_valid = np.ones(self._count, bool)
         self.has_ties = False
         before = operands.ancestors(step)
-        if self._count > 1 and adds_batch(step, before):
+        adds_batch = any(source.array.shape[0] > self._batch for source in before)  # as d_W does
+        if self._count > 1 and adds_batch:
             # One schedule after the other: a sum along the first axis would add them up.
             parts = schedules.chunks(1)
             each = [Trial(operands, one, step, reading, watch) for one in parts]
