@@ -63,11 +63,11 @@ const attnAgreement = (function () {
         const tellsNothing = (one >= 1 && 2 * one > most) || (x === 0 && one === 1 && finer.length);
         return tellsNothing ? instead : one;
       }, unit, values);
-      const areWhole = (units) => zip((one, x) => one === 1 && Math.abs(x) < rules.LARGE_WHOLE, units, values);
+      const areWhole = (units) => units.map((one) => one === 1);
       const whole = finest < 1 ? areWhole(unit) : none, isBeside = finer.length || unit.filter((one) => one > 0).length < 2;
       return {
         unit: zip((one, is) => (is && isBeside ? Math.min(one, finest) : one), told, areWhole(told)),
-        correct: isShare ? told : zip((one, own, is, x) => (is && x !== 0 ? own : one), told, unit, whole, values),
+        correct: isShare ? told : zip((one, own, is, x) => (is && x !== 0 ? Math.max(own, one) : one), told, unit, whole, values),
         coarse: zip((one, x) => (one > rules.FINE_UNIT && Math.abs(x) >= rules.LARGE_WHOLE ? zerosOf(x, one) : one), told, values),
         whole,
       };
