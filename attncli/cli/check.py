@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from attncli.reading.load import Overrides
 
 PROBLEM_HELP = """The problem, or several; - reads it. A folder: a variant for each student. Arrays
-of steps alone, such as of a library: those of ANSWERS are compared with them."""
+of steps alone: a reference."""
 ANSWERS_HELP = """Hand-worked matrices by step name: files, tables of a class, folders, zip files;
 by default INPUT's key answers."""
 MATRIX_HELP = """A step's name gives its answer (Q, K, V and scores too), any other key a matrix of
@@ -81,7 +81,7 @@ def _selection(
     solution: Annotated[bool, options.content("--solution", help=SOLUTION_HELP)] = False,
     decimals: Annotated[int | None, options.decimals(help="Digits of the right numbers.")] = None,
     full: options.Full = False,
-    verbose: Annotated[bool, options.content("--verbose", help=VERBOSE_HELP)] = False,
+    verbose: Annotated[bool, options.more("--verbose", help=VERBOSE_HELP)] = False,
 ) -> "ReportSelection":
     from attncli.printing.selection import ReportSelection
 

@@ -94,11 +94,7 @@ EXAMPLES = {
         "attn explain hw.yaml 0.1191",
     ),
     "count": ("attn count hw.yaml", "attn count hw.yaml --bytes 2 -f json"),
-    "check": (
-        "attn check hw.yaml answers.yaml",
-        "attn check hw.yaml answers.yaml -f json",
-        "attn check reference.npz mine.npz",
-    ),
+    "check": ("attn check hw.yaml answers.yaml", "attn check hw.yaml answers.yaml -f json"),
     "worksheet": (
         "attn worksheet hw.yaml -f html -o practice.html",
         "attn worksheet hw.yaml --give scores -f latex --standalone -o sheet.tex",
