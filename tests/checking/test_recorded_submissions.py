@@ -70,7 +70,7 @@ COURSES = table("course_names", "courses")
 STEP = re.compile(r"([a-z]+)(_\d+)?")
 
 
-@pytest.mark.parametrize("each", [9, pytest.param(1, marks=pytest.mark.whole)])
+@pytest.mark.parametrize("each", [9, pytest.param(2, marks=pytest.mark.whole)])
 @pytest.mark.parametrize("place", range(len(COURSES)))
 def test_letters_of_a_course_change_no_verdict(place: int, each: int) -> None:
     """Nor what is named, if the problem has `names`; without, no other step is judged."""

@@ -77,7 +77,7 @@ def assert_ends_well(call: Call, folder: Path) -> None:
     assert "\x1b" not in result.out + result.err
 
 
-@pytest.mark.parametrize("examples", [40, pytest.param(1000, marks=pytest.mark.whole)])
+@pytest.mark.parametrize("examples", [40, pytest.param(700, marks=pytest.mark.whole)])
 def test_a_changed_file_is_worked_or_refused(examples: int, tmp_path: Path) -> None:
     """A sample with a few changes, or right answers with some damage, by any command."""
 
