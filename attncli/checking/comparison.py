@@ -12,6 +12,7 @@ from itertools import combinations, dropwhile, islice
 import numpy as np
 
 from attncli.checking.answers.answers import Matrices, Written
+from attncli.checking.answers.program_arrays import sizes_of
 from attncli.checking.causes import both, nearest, said_of
 from attncli.checking.errors_of_floats import MAX_ERRORS, distance, errors_of
 from attncli.checking.judging import equivalent_forms, judged_steps
@@ -58,11 +59,6 @@ ROUNDED_OFF = 9
 
 OF_FLOATS: Hypotheses = ((judged_steps.FOLLOWS, follows_as_written),)
 """The explanations of wrong numbers that nobody rounded."""
-
-
-def _sizes(array: Array) -> list[int]:
-    """Return the sizes of the axes that tell shapes apart; programs leave out those of size 1."""
-    return [size for size in array.shape if size > 1]
 
 
 def _most(off: Array) -> float:
@@ -166,11 +162,13 @@ class Comparison(Judge):
         """
         right, matrix = step.on_paper(numbers), self.matrices[step.name]
         array, missing = matrix.texts, np.zeros(right.shape, bool)
-        is_misplaced = _sizes(array) == _sizes(step.value)  # it was written for some cells alone
+        is_misplaced = sizes_of(array.shape) == sizes_of(
+            step.value.shape
+        )  # it was written for some cells alone
         if isinstance(matrix, Written):
             array, is_misplaced = step.on_paper(matrix.values), False
             missing = step.on_paper(matrix.missing)
-        if is_misplaced or _sizes(array) != _sizes(right):
+        if is_misplaced or sizes_of(array.shape) != sizes_of(right.shape):
             raise ValueError(array.shape)
         array = array.reshape(right.shape)
         off, blind = distance(array, right), self._blind(step, value_of)
@@ -312,8 +310,8 @@ class Comparison(Judge):
             some = SomeRows(self.trace, step, rows, change, self._common, not is_pair, most)
             numbers = step.on_paper(some(step))
             if self._first.fault:
-                of_row = _sizes(some(step)[:, :, :1])
-                of_array = _sizes(self.matrices[step.name].texts)
+                of_row = sizes_of(some(step)[:, :, :1].shape)
+                of_array = sizes_of(self.matrices[step.name].texts.shape)
                 others = (of_array[:i] + of_array[i + 1 :] for i in range(len(of_array)))
                 return of_row in (of_array, *others)
             values = step.from_paper(self._first.values)

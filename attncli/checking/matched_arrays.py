@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from attncli.checking.answers.program_arrays import sizes_of
 from attncli.core.arithmetic.elements import Array
 from attncli.core.problem.key_values import key_of
 from attncli.core.problem.keys import KEYS
@@ -42,7 +43,7 @@ class ArrayName(Record):
 
     @property
     def last(self) -> str:
-        """What tells the array in its module: the last word, or a module and its weight."""
+        """The last word; of a weight or a bias also the module that has it, as q_proj.weight."""
         *modules, last = self.tail.split(".")
         return ".".join([*modules[-1:], last]) if last in ("weight", "bias") else last
 
@@ -147,25 +148,16 @@ def unlikeness(right: Array, numbers: Array) -> float:
     return float(np.linalg.norm(a - b)) / length if length else np.inf
 
 
-def sizes_of(shape: tuple[int, ...]) -> list[int]:
-    """Return the sizes of the axes that tell shapes apart; programs leave out those of size 1."""
-    return [size for size in shape if size > 1]
-
-
 def layouts(pair: NamePair, right: Array, numbers: Array) -> Iterator[tuple[Array, str]]:
     """Yield numbers with axes cut, joined and in other orders, each with the line that does it."""
     if right.size != numbers.size or max(right.ndim, numbers.ndim) > MAX_ORDERED_AXES:
         return
     name = f'mine["{visible(pair.other)}"]'
     for order in permutations(range(right.ndim)) if right.ndim >= numbers.ndim else ():
-        cut, back = tuple(right.shape[axis] for axis in order), _inverse(order)
+        cut, back = tuple(right.shape[axis] for axis in order), tuple(np.argsort(order).tolist())
         line = name if cut == numbers.shape else f"{name}.reshape{cut}"
         line += f".transpose{back}" if back != tuple(range(right.ndim)) else ""
         yield numbers.reshape(cut).transpose(back), line
     for order in permutations(range(numbers.ndim)) if right.ndim < numbers.ndim else ():
         joined = numbers.transpose(order).reshape(right.shape)
         yield joined, f"{name}.transpose{order}.reshape{right.shape}"
-
-
-def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(order.index(axis) for axis in range(len(order)))

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from attncli.checking.answers.answers import LIKE_BLOCKED
-from attncli.checking.answers.program_arrays import ROUNDOFF, type_of_floats
+from attncli.checking.answers.program_arrays import ROUNDOFF, sizes_of, type_of_floats
 from attncli.checking.check import AnswerKey, Graded, Report
 from attncli.checking.errors_of_floats import MAX_ERRORS
 from attncli.checking.judging import judged_steps
@@ -28,7 +28,6 @@ from attncli.checking.matched_arrays import (
     layouts,
     pairs_of,
     parts_of,
-    sizes_of,
     unlikeness,
 )
 from attncli.checking.mistakes.conventions import CONVENTIONS

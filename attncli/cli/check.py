@@ -56,7 +56,7 @@ MapFlag = Annotated[WordList, options.more("--map", metavar="HEADING=CELL", help
 
 
 class ClassFiles(Record):
-    """What is known of a class: headings of its table, its names, whose each file is."""
+    """The flags of a class: headings of its table, its roster, and the manifest of its files."""
 
     map_: WordList
     roster: str | None

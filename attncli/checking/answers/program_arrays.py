@@ -146,3 +146,8 @@ def type_of_printed(matrices: Matrices) -> str:
     others = (one.values for one in written if one.dtype not in kinds)
     is_held = all((x.astype(dtype) == x)[np.isfinite(x)].all() for x in others)
     return dtype if is_held else ""
+
+
+def sizes_of(shape: tuple[int, ...]) -> list[int]:
+    """Return the sizes of the axes that tell shapes apart; programs leave out those of size 1."""
+    return [size for size in shape if size > 1]

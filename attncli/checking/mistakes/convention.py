@@ -1,4 +1,4 @@
-"""What a row of the table of conventions is."""
+"""A row of the table of conventions: a way in which programs differ."""
 
 from __future__ import annotations
 

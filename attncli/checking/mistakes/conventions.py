@@ -24,7 +24,7 @@ from attncli.checking.mistakes.convention import Arrays, Convention, Keys, Searc
 from attncli.checking.mistakes.conventions_of_layouts import OF_LAYOUTS
 from attncli.checking.mistakes.conventions_of_places import OF_PLACES
 from attncli.checking.mistakes.conventions_of_programs import OF_PROGRAMS
-from attncli.core.attention.masks import Mask, Masked, kept
+from attncli.core.attention.masks import Mask
 from attncli.core.calculation.compute import compute
 from attncli.core.calculation.mistake import (
     Blanks,
@@ -127,13 +127,11 @@ def _causal(other: Callable[[Mask, Mask], Mask]) -> Search:
     """
 
     def masked(step: Step, trace: Trace) -> Ways:
-        node, mask = made_by(Masked, step), trace.problem.rules.mask
+        mask = trace.problem.rules.mask
         written = {key: value for key, value in mask.items() if key in trace.problem.mask}
-        if node and mask.get("causal"):
-            n, m = step.array.shape[-2:]
-            keep = kept(other(written, mask), n, m)
-            keep = np.ones((1, 1, n, m)) if keep is None else keep.astype(float)
-            yield {step.name: of_places.with_mask(node, keep)}, {}
+        if mask.get("causal"):
+            for one in of_places.masked_by(other(written, mask), step):
+                yield {step.name: one}, {}
 
     return masked
 

@@ -9,7 +9,7 @@ import numpy as np
 from attncli.checking.mistakes import of_places
 from attncli.checking.mistakes.convention import Arrays, Convention, Search
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.masks import Masked, kept
+from attncli.core.attention.masks import Masked
 from attncli.core.attention.softmax import Exp
 from attncli.core.calculation.mistake import Ways, made_by, made_of, wrong
 from attncli.core.calculation.trace import Trace
@@ -224,16 +224,14 @@ def _mixed_before_mask(trace: Trace, arrays: Arrays) -> Ways:
 
 
 def _window_on_both_sides(step: Step, trace: Trace) -> Ways:
-    masked, mask = made_by(Masked, step), dict(trace.problem.rules.mask)
+    mask = dict(trace.problem.rules.mask)
     left, right = mask.get("window", (0, 0))
     right = 0 if right < 0 and mask.get("causal") else right
-    if masked and left != right and min(left, right) >= 0:
+    if left != right and min(left, right) >= 0:
         mask["window"] = max(left, right), max(left, right)
         mask.pop("causal", None)
-        n, m = step.array.shape[-2:]
-        keep = kept(mask, n, m)
-        keep = np.ones((1, 1, n, m)) if keep is None else keep.astype(float)
-        yield {step.name: of_places.with_mask(masked, keep)}, {}
+        for masked in of_places.masked_by(mask, step):
+            yield {step.name: masked}, {}
 
 
 OF_PROGRAMS: dict[str, Convention] = {
