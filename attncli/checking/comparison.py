@@ -162,9 +162,8 @@ class Comparison(Judge):
         """
         right, matrix = step.on_paper(numbers), self.matrices[step.name]
         array, missing = matrix.texts, np.zeros(right.shape, bool)
-        is_misplaced = sizes_of(array.shape) == sizes_of(
-            step.value.shape
-        )  # it was written for some cells alone
+        # If it has the shape of the step, it was written for some cells alone.
+        is_misplaced = sizes_of(array.shape) == sizes_of(step.value.shape)
         if isinstance(matrix, Written):
             array, is_misplaced = step.on_paper(matrix.values), False
             missing = step.on_paper(matrix.missing)
