@@ -90,10 +90,11 @@ class Report(Record, Shown, eq=False):
         return f"<Report {self.verdict}{first}: {counts or 'no numbers'}>"
 
     def is_wrong(self, judged: Judged) -> bool:
-        return judged.status == "wrong" or any(map(judged.has, self._bad))
+        return judged.status == "wrong" or any(map(judged.has, self.codes_of_wrong))
 
     @property
-    def _bad(self) -> tuple[int, ...]:
+    def codes_of_wrong(self) -> tuple[int, ...]:
+        """The statuses that count as wrong."""
         also = (judged_steps.LAST_DIGIT, judged_steps.ROUNDED_EARLY) if self.strict else ()
         return judged_steps.WRONG, *also
 
@@ -145,7 +146,7 @@ class Report(Record, Shown, eq=False):
         if not self.marking.ask:
             return wrong
         cells = self.counting.items()
-        counting = {name for name, codes in cells if np.isin(codes, self._bad).any()}
+        counting = {name for name, codes in cells if np.isin(codes, self.codes_of_wrong).any()}
         following = [name for name, codes in cells if judged_steps.FOLLOWS in codes]
         counting.update(behind(following, self.steps))
         return [name for name in wrong if name in counting]

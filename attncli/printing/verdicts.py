@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 
 import numpy as np
@@ -43,21 +43,34 @@ def verdict(report: Report) -> str:
     """Return the whole report in one line, without the mistake's id, as students read it."""
     if first := report.first_wrong_step:
         what = "" if first in report.findings else _rounding(report.steps[first])
-        return f"wrong, first at {_word(report, first)}{f' ({what})' if what else ''}"
+        where = f"first at {_word(report, first)}{f' ({what})' if what else ''}"
+        return f"wrong: {_how_many_wrong(report)}, {where}"
     if report.verdict == "empty":
         what = "none of the steps that are asked" if report.marking.ask else "nothing"
         return f"empty: {what} was given"
     return "; ".join([f"{report.verdict}: {_numbers(report)}", *missing(report, briefly=True)])
 
 
+def _how_many_wrong(report: Report) -> str:
+    """Return how many of the given numbers are wrong, of those that count or lead to these."""
+    steps = {name: report.steps[name].on_paper for name in report.wrong_steps} | report.counting
+    wrong = sum(int(np.isin(codes, report.codes_of_wrong).sum()) for codes in steps.values())
+    return f"{wrong:,} of {count_of(_given(report, steps), 'number')}"
+
+
+def _given(report: Report, codes_by_step: Mapping[str, Array]) -> int:
+    """Return how many numbers were given, without those that were not compared."""
+    given = sum(int((x != judged_steps.MISSING).sum()) for x in codes_by_step.values())
+    return given - sum(report.apart.get(name, 0) for name in codes_by_step)
+
+
 def _numbers(report: Report) -> str:
-    """Return how many numbers of the steps that count are right, and how many almost."""
+    """Return how many numbers of the steps that count were given, and how many are near."""
     codes = np.concatenate([codes.ravel() for codes in report.counting.values()])
     totals = np.bincount(codes, minlength=len(judged_steps.STATUSES)).tolist()
     counts = dict(zip(judged_steps.STATUSES, totals, strict=True))
     near = {words: counts[name] for name, words in RIGHT_BUT.items() if counts[name]}
-    written = counts["correct"] + counts["follows"] + sum(near.values())
-    written -= sum(report.apart.get(name, 0) for name in report.counting)
+    written = _given(report, report.counting)
     said = count_of(written, "number")
     for number, (words, count) in enumerate(near.items()):
         of_them = "" if number else " of them"

@@ -503,7 +503,7 @@ def test_a_report_of_arrays_is_short(attn: Attn, tmp_path: Path) -> None:
         shown_cells = attn("check", given, answers, "--verbose", "-f", form)
         assert shown_cells.out.count("should be") == 5
     assert "  The scores were not scaled." in lines
-    assert lines[-1] == "wrong, first at weights"
+    assert re.fullmatch(r"wrong: \d+ of 80 numbers, first at weights", lines[-1])
     record = json.loads(attn("check", given, answers, "-f", "json").out)
     assert record["convention"] == {"id": "not_scaled", "message": "The scores were not scaled."}
     assert record["dtype"] == "float32"

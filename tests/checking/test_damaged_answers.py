@@ -119,7 +119,7 @@ ONES = "V: [[1, 0], [0, 1], [1, 1]]"
     [
         ("asked: [[1, 0, -inf], [-inf, 1, 1], [-inf, -inf, -inf]]", 1, "(did you mean masked?)"),
         ("asked: 1", 1, "incomplete: 6 numbers; skipped: asked (did you mean masked?)"),
-        ("q1: [9, 9]", 1, "wrong, first at Q"),
+        ("q1: [9, 9]", 1, "wrong: 2 of 8 numbers, first at Q"),
         ("Q1: [9, 9]", 1, "incomplete: 6 numbers; skipped: Q1 (write q_1 for a row)"),
         ("QQ: [[2.5]]", 1, "incomplete: 6 numbers; skipped: QQ (write the name of the step)"),
         ("scores: [[[1], [2]], [[3]]]", 1, "skipped: scores (matrix 2 of scores has the shape"),

@@ -129,7 +129,7 @@ def test_the_page_shows_what_the_student_wrote(attn: Attn, tmp_path: Path) -> No
     assert len(root.findall(".//article")) == 2
     said = ["".join(p.itertext()) for p in root.findall(".//p[@class='verdict']")]
     assert said[:2] == [
-        "✗ Bo: wrong, first at scaled",
+        "✗ Bo: wrong: 9 of 36 numbers, first at scaled",
         "✓ <script>alert(1)</script>: correct: 9 numbers",
     ]
     assert "a bracket is not closed" in said[2]

@@ -109,7 +109,7 @@ def test_without_inputs_no_cause_is_named(attn: Attn, tmp_path: Path) -> None:
     names = "weights and output"
     shown = check(attn, tmp_path, model(names), model(names, 1, scale=1))
     assert "its inputs are not in the reference, so no cause is sought." in shown.out
-    assert shown.out.endswith("wrong, first at layers.1.weights\n")
+    assert shown.out.endswith(" numbers, first at layers.1.weights\n")
 
 
 CHANGES = [
@@ -216,7 +216,7 @@ def test_trees_of_calls(attn: Attn, tmp_path: Path) -> None:
     reference, right, wrong, summary = files
     assert attn("check", reference, right, "-q").out == "correct: 216 numbers\n"
     shown = attn("check", reference, wrong)
-    assert shown.out.endswith("wrong, first at layers.1.mlp.input\n")
+    assert shown.out.endswith("wrong: 2 of 216 numbers, first at layers.1.mlp.input\n")
     assert "at layers.1.mlp.input[1, 30, 39]" in shown.out
     assert "use_repr=False saves all numbers." in shown.out
     assert "_FULL_TENSORS.json" in attn("check", reference, summary).err

@@ -86,7 +86,7 @@ def test_a_report_and_a_trace_are_short_and_print_as_tables() -> None:
     assert repr(trace) == "<Trace Q, K, V, scores, scaled, exp, sum, weights, output>"
     assert repr(report) == "<Report wrong, first at weights: 4 wrong, 30 missing>"
     assert str(trace) == attncli.render(trace, "table").rstrip("\n")
-    assert str(report).endswith("wrong, first at weights")
+    assert str(report).endswith("wrong: 4 of 4 numbers, first at weights")
     skipped = attncli.check(problem, {"V": [[1, 0], [0, 1]], "ouput": [[1, 0], [0, 1]]})
     assert str(skipped).count("skipped: ouput") == 1
 

@@ -195,8 +195,8 @@ def all_of(words: Sequence[str]) -> str:
 
 
 def count_of(count: int, noun: str) -> str:
-    """Return a count with its noun: "1 file", "2 files"."""
-    return f"{count} {noun}{'s'[: count != 1]}"
+    """Return a count with its noun: "1 file", "2,000 files"."""
+    return f"{count:,} {noun}{'s'[: count != 1]}"
 
 
 def small(sentence: str) -> str:
