@@ -180,6 +180,7 @@ class Mechanism(Declared, is_base=True):
     implied: ClassVar[tuple[Implied, ...]] = ()  # letters that follow from others, in this order
     tokens: ClassVar[str] = "n"  # the letter that counts the tokens
     score: ClassVar[str] = "scaled_dot"  # the default score function
+    state: ClassVar[tuple[str, ...]] = ()  # the letters of a state per token, in place of scores
     source: ClassVar[str] = ""  # the input from which keys and values are projected, if they are
     single: ClassVar[tuple[str, str] | None] = None  # a letter that is 1, and its only row's key
     axes: ClassVar[tuple[str, ...]] = ("keys",)  # along which the weights may be normalised

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -325,6 +326,59 @@ def test_a_decoder_of_another_size_has_a_state_of_its_own() -> None:
         computed(keys | {"decoder": decoder})
     trace = computed(keys | {"decoder": decoder | {"h_0": [0, 1, 0]}})
     assert trace["s_2"].value.shape == (3,)
+
+
+# Many times, of which no step is read.
+
+TIMES = 9
+
+
+def of_many_times(kind: str, rule: str = "", attends: str = "after", **more: Any) -> Keys:
+    """Return the keys of a recurrence of `TIMES` tokens; `rule` is that of delta, or the cell."""
+    if kind == "recurrent":
+        drawn: Keys = {"X": numbers(2, TIMES, 2), "A": numbers(1, 3, 5)}
+        return {"kind": kind, **drawn, **more}
+    if kind == "encoder_decoder":
+        return translation(1, rule, attends, TIMES) | {"X": numbers(2, TIMES, 2)} | more
+    keys = with_state(1, rule, 2, 1)
+    tokens = {name: keys[name] for name in ("Q", "K", "V", "alpha", "beta") if name in keys}
+    wide = {name: np.resize(a, (TIMES, a.shape[1])) / 2 for name, a in tokens.items()}
+    return keys | wide | more
+
+
+LARGE_AT_LAST = np.r_[numbers(2, TIMES - 1, 2), [[1e308, 1e308]]]
+
+RECURRENCES: list[tuple[bool, Keys]] = [
+    *((True, of_many_times("delta", rule)) for rule in ("linear", "delta", "gated_delta")),
+    (True, of_many_times("delta", "delta", qk_norm="l2")),
+    (False, of_many_times("delta", "linear", K=np.full((TIMES, 3), 1e308))),
+    *((True, of_many_times("encoder_decoder", cell)) for cell in GATES),
+    *((True, of_many_times("encoder_decoder", cell, "before")) for cell in GATES),
+    (True, of_many_times("encoder_decoder", "gru", W_c=numbers(3, 2, 4), softcap=2)),
+    (False, of_many_times("encoder_decoder", "gru", scale=5000)),  # warns of each time
+    (False, of_many_times("encoder_decoder", "rnn", normalize="hardmax")),
+    (True, of_many_times("recurrent", update="plain")),
+    (False, of_many_times("recurrent", update="plain", X=LARGE_AT_LAST)),
+    (False, of_many_times("recurrent")),  # each time attends to one state more
+]
+
+
+@pytest.mark.parametrize(("is_skipped", "keys"), RECURRENCES)
+def test_the_output_alone_is_that_of_all_steps(is_skipped: bool, keys: Keys) -> None:
+    """Bit by bit, with the same warnings, or the same error."""
+    problem = attncli.Problem(**keys)
+    try:
+        whole = attncli.compute(problem)
+    except attncli.InputError as error:
+        with pytest.raises(attncli.InputError, match=f"^{re.escape(str(error))}$"):
+            attncli.compute(problem, only="output", alone=True)
+        return
+    alone = attncli.compute(problem, only="output", alone=True)
+    np.testing.assert_array_equal(alone.output, whole.output)
+    assert alone.warnings == whole.warnings
+    state = {"delta": "S_5", "encoder_decoder": "s_5", "recurrent": "h_5"}[keys["kind"]]
+    assert (state in alone) is not is_skipped
+    assert alone["output"].formula == whole["output"].formula
 
 
 # Positions.

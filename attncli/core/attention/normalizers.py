@@ -57,7 +57,7 @@ NORMALIZERS = Table(Normalizer)
 def softmax(tape: Tape, scores: Expression, settings: Normalize) -> Expression:
     sinks = settings.parameters.get("sink")
     sink: Expression | None = None
-    is_beyond = _out_of_range(array_of(scores), settings)
+    is_beyond = are_out_of_range(array_of(scores), settings)
     if sinks is not None:
         is_beyond |= bool(sinks.max() > floats.largest_exponent(sinks.dtype))
         every = tape.put("sink", sinks, ("sink",), key="normalize.sink")
@@ -127,7 +127,8 @@ def tell_of_shift(tape: Tape, name: str, settings: Normalize) -> None:
     tape.warn(f"some e^{name} are beyond what a float can hold: {done}")
 
 
-def _out_of_range(scores: Array, settings: Normalize) -> bool:
+def are_out_of_range(scores: Array, settings: Normalize) -> bool:
+    """Return whether base^(s / temperature) of a score may be beyond a float."""
     if not are_floats(scores):
         return False
     size = np.abs(scores)

@@ -7,10 +7,11 @@ such as names, axes, formulas and operations, is that of the first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from itertools import chain
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -94,7 +95,8 @@ def compute(
         wanted = None if is_all else frozenset((*names, *beside))
         tape = Tape({}, problem.columns, settle, wanted, work)
         tape.take_rows, tape.called = take_rows, problem.called
-        _refuse_too_large(problem, tape, frozenset(names) if alone and wanted else None)
+        tape.alone = frozenset(names) if alone and wanted else None
+        _refuse_too_large(problem, tape)
         trace = _recorded(tape, problem, unrounded)
         if tape.has_weights_taken or all(name in trace for name in names):
             return trace
@@ -144,14 +146,14 @@ def _recorded(tape: Tape, problem: Problem, unrounded: Trace | None) -> Trace:
     return Trace(problem, tape.inputs, tape.steps, tape.labels, warnings, unrounded)
 
 
-def _refuse_too_large(problem: Problem, tape: Tape, read: Set[str] | None) -> None:
+def _refuse_too_large(problem: Problem, tape: Tape) -> None:
     """Raise an InputError if a calculation takes more memory than is free.
 
     Of a large one, only the steps that will be read are kept, where their names are known.
     """
     if numbers_of_steps(problem) * BYTES_OF_NUMBER < SURELY_FITS:
         return
-    tape.kept = read
+    tape.kept = tape.alone
     needed, room = memory_of(problem, tape), free_memory()
     if needed > room:
         message = f"the calculation takes about {of_bytes(needed)} of memory"
@@ -169,7 +171,10 @@ def numbers_of_steps(problem: Problem) -> int:
     of_pair = steps_of_scores(problem.rules) * sizes.halves + (sizes.size("hidden") or 0)
     of_pair += (sizes.size("d_q") or 0) * SCORES[score].by_feature
     of_pair += -(-widths // problem.rules.tile) if problem.rules.tile else 0  # the output so far
-    of_layer = batch * (problem.heads * n * keys * of_pair + max(n, keys) * widths)
+    of_query = keys * of_pair
+    if state := KINDS[problem.kind].state:
+        of_query = 3 * prod(sizes.size(letter) or 1 for letter in state)  # what it was, and gets
+    of_layer = batch * (problem.heads * n * of_query + max(n, keys) * widths)
     inputs = sum(array.size for array in problem.matrices().values())
     return of_layer * max(len(problem.layers), 1) + inputs
 
@@ -182,7 +187,8 @@ def memory_of(problem: Problem, tape: Tape) -> int:
     """
     settle = None if tape.settle is None else (lambda name, array: array)
     outlined = OutlinedTape({}, tape.columns, settle, tape.wanted)
-    outlined.take_rows, outlined.kept = tape.take_rows, tape.kept
+    outlined.take_rows, outlined.kept, outlined.alone = tape.take_rows, tape.kept, tape.alone
+    outlined.is_estimate = True
     before = Outline.peak = Outline.in_use
     with suppress(InputError):  # which the calculation will raise, too
         _recorded(outlined, problem, None)

@@ -52,15 +52,7 @@ def apply_to(
         ShapeError: if the operation has no result for them.
         InputError: if `apply` does with elements, intervals or calls what only floats can do.
     """
-    # A number that knows how it was written is a float here, or NumPy would widen float32.
-    if operation.float_fields:
-        plain = {
-            name: (constant or float)(x)
-            for name in operation.float_fields
-            if isinstance(x := getattr(operation, name), float)
-            and (constant is not None or type(x) is not float)
-        }
-        operation = replace(operation, **plain) if plain else operation
+    operation = with_plain_floats(operation, constant)
     # Arrays that record calls are arrays, too; few commands import them.
     kinds = {*map(type, arrays)} - {np.ndarray}
     others: list[Any] = [
@@ -85,6 +77,24 @@ def apply_to(
                 raise
             hint = "An operation, in docs/extending.md, lists the functions that apply may use"
             raise fail(f"{type(operation).__name__} needs floats: {error}", hint=hint) from error
+
+
+def with_plain_floats(
+    operation: Operation, constant: Callable[[float], Any] | None = None
+) -> Operation:
+    """Return an operation whose own numbers are floats, or elements as for `evaluate`.
+
+    A number that knows how it was written would make NumPy widen float32.
+    """
+    if not operation.float_fields:
+        return operation
+    plain = {
+        name: (constant or float)(x)
+        for name in operation.float_fields
+        if isinstance(x := getattr(operation, name), float)
+        and (constant is not None or type(x) is not float)
+    }
+    return replace(operation, **plain) if plain else operation
 
 
 def array_of(expression: Expression, held: dict[Expression, Array] | None = None) -> Array:

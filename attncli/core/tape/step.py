@@ -75,7 +75,8 @@ class Operation(Record, eq=False):
     @property
     def leading(self) -> tuple[str, ...]:
         """The axes batch and head that the result has: those of any operand."""
-        return tuple([name for name in LEADING if any(name in x.leading for x in self.operands)])
+        names = {name for operand in self.operands for name in operand.leading}
+        return tuple([name for name in LEADING if name in names])
 
     @property
     def labels(self) -> Mapping[str, tuple[str, ...]]:

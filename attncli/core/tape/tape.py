@@ -16,10 +16,14 @@ from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.evaluation import array_of, with_steps
 from attncli.core.tape.operations import Divide
 from attncli.core.tape.step import Expression, Step, notation_of, prefix_of
-from attncli.core.text.strings import called_by
+from attncli.core.text.strings import called_by, regex
 
 TakeRows: TypeAlias = Callable[[int, int, slice, Array], object]
 """Takes the weights (rows, m) of those queries of a head of a part of the batch."""
+
+
+OF_TIME = regex(r".*_\d+").fullmatch
+"""Matches the name of a step of a time."""
 
 
 class Scope(Record):
@@ -62,6 +66,10 @@ class Tape:
         scope: how steps and inputs are called.
         kept: names of the steps whose numbers stay; those of another are free as soon as no line of
             the method holds it. None for all.
+        alone: names of the steps that will be read without those that they are made from. None
+            if others may be read, too.
+        is_estimate: whether it only tells how much memory the steps take.
+        reserved: arrays in the place of those of steps that an estimate leaves out.
         called: what a course calls the steps, by their names.
     """
 
@@ -89,6 +97,9 @@ class Tape:
         self.has_weights_taken = False
         self.scope = Scope()
         self.kept: Set[str] | None = None
+        self.alone: Set[str] | None = None
+        self.is_estimate = False
+        self.reserved: list[Array] = []
         self.called: Mapping[str, str] = EMPTY
         self.take_rows: TakeRows | None = None
 
@@ -120,6 +131,12 @@ class Tape:
         whole = prefix_of(self.scope.layer_of(key)) + key
         inputs = (step for step in self.inputs.values() if step.key == whole)
         return self.scope.sources.get(key) or next(inputs, None)
+
+    @property
+    def skips_times(self) -> bool:
+        """Whether no step of a time, such as `S_2`, will be read, and none is changed."""
+        is_changed = self.settle is not None or self.work is not array_of
+        return self.alone is not None and not is_changed and not any(map(OF_TIME, self.alone))
 
     def known(self, name: str) -> Step | None:
         """Return the step that is kept under a name of this scope; None if there is none."""

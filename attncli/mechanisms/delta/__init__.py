@@ -92,6 +92,7 @@ class Delta(Mechanism):
     variant = "update"
     variants = UPDATES
     score = "dot"
+    state = ("d_k", "d_v")
     source = "X"
     result = "n, d_out"
     implied = (*without_projections("d_model"), Implied("d_k", "d_alpha", or_one=True))

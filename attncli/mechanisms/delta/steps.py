@@ -18,7 +18,7 @@ from attncli.core.formulas import tree
 from attncli.core.problem.problem import Problem
 from attncli.core.tape.backward_operations import Hadamard, Subtract
 from attncli.core.tape.evaluation import array_of
-from attncli.core.tape.operations import Add, Below, MatMul, Row, Scale, Transposed
+from attncli.core.tape.operations import Add, MatMul, Row, Scale, Transposed
 from attncli.core.tape.step import Derivatives, Expression, Step
 from attncli.core.tape.tape import Tape
 from attncli.mechanisms.attention.lines import (
@@ -32,6 +32,7 @@ from attncli.mechanisms.attention.lines import (
     tokens_of,
 )
 from attncli.mechanisms.attention.steps import context_name, finish
+from attncli.mechanisms.attention.times import State, repeated
 
 STATE = ("key_feature", "value_feature")
 
@@ -50,21 +51,24 @@ FOUND = "The query reads the state, as a key does: values of keys that are like 
 def steps(tape: Tape, problem: Problem) -> None:
     """Record S_0; for each token q, k, v, what fades, is held and is new, S and o; the output."""
     label(tape, query=problem.tokens)
-    state, read, rules = _start(tape, problem), list[Step](), problem.rules
+    start, rules = _start(tape, problem), problem.rules
     rates = [_rates(tape, problem, name) for name in ("alpha", "beta")]
     times = problem.heads // problem.kv_heads
-    for t in range(1, problem.sizes["n"] + 1):
+
+    def of_token(t: int, before: State) -> tuple[State, State]:
         with at_time(tape, problem.tokens, t):
             q, k, v = (project(tape, problem, name, "query", t) for name in "QKV")
             q, k = normed_and_rotated(tape, q, k, rules)
             alpha, beta = (x and cut(Row(x, t - 1), problem.kv_heads, problem) for x in rates)
-            state = _next(tape, state, k, v, alpha, beta, "delta" in problem.update)
+            state = _next(tape, before[0], k, v, alpha, beta, "delta" in problem.update)
             found: Expression = MatMul(q, RepeatHeads(state, times) if times > 1 else state)
             if (scale := rules.scale) is not None:
                 found = Scale(found, scale.times, scale.over, scale.symbol, scale.value)
-            read.append(tape.record("o", found, ("feature",), why=FOUND))
-    output = Below(tuple(read))
-    finish(tape, problem, tape.record(context_name(problem), output, ("query", "feature"), "O"))
+            return (state,), (tape.record("o", found, ("feature",), why=FOUND),)
+
+    _, (o,) = repeated(tape, problem, problem.sizes["n"], of_token, (start,))
+    name, axes = context_name(problem), ("query", "feature")
+    finish(tape, problem, tape.record(name, o.below, axes, "O", array=o.array))
 
 
 def _start(tape: Tape, problem: Problem) -> Step:

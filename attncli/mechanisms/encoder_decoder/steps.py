@@ -15,10 +15,11 @@ from attncli.core.attention.norms_and_activations import Gate
 from attncli.core.problem.problem import Problem
 from attncli.core.records import Record
 from attncli.core.tape.backward_operations import Hadamard, OneMinus
-from attncli.core.tape.operations import Add, Below, MatVec, Row, Stacked, Tanh
+from attncli.core.tape.operations import Add, MatVec, Row, Stacked, Tanh
 from attncli.core.tape.step import Expression, Step
 from attncli.core.tape.tape import Tape
 from attncli.mechanisms.attention.lines import attended, label, put
+from attncli.mechanisms.attention.times import State, repeated
 
 WHY = {
     "f": "The forget gate says how much of each number in the cell stays: all at 1, nothing at 0.",
@@ -47,40 +48,42 @@ def steps(tape: Tape, problem: Problem) -> None:
     label(tape, query=problem.tokens, key=problem.memory_tokens)
     encoder, decoder = (Network(tape, problem, name) for name in STATES)
     source = put(tape, problem, "memory", ("key", "model"))
-    states = [encoder.begin()]
-    for t in range(1, problem.sizes["m"] + 1):
+
+    def of_source(t: int, before: State) -> tuple[State, State]:
         encoder.head(t, problem.memory_tokens)
-        states.append(encoder.step(t, Row(source, t - 1), states[-1]))
+        state = encoder.step(t, Row(source, t - 1), before)
+        return state, state[:1]
+
+    state, (read,) = repeated(tape, problem, problem.sizes["m"], of_source, encoder.begin())
     tape.group = "decoder"
-    h = tape.record("H", Below(tuple(state for state, *_ in states[1:])), ("key", "feature"))
+    h = tape.record("H", read.below, ("key", "feature"), array=read.array)
     x = put(tape, problem, "X", ("query", "model"))
-    state = decoder.begin(states[-1])
-    weights: list[Expression] = []
-    results: list[Expression] = []
-    for t in range(1, problem.sizes["n"] + 1):
+
+    def of_target(t: int, before: State) -> tuple[State, tuple[Expression, Expression]]:
         decoder.head(t, problem.tokens)
-        word = Row(x, t - 1)
+        word, state = Row(x, t - 1), before
         if problem.attends == "after":
-            state = decoder.step(t, word, state)
+            state = decoder.step(t, word, before)
         with tape.within(suffix=f"_{t}"):
             context, shares = attended(tape, problem, state[0], h, "context", "key")
         if problem.attends == "before":
-            state = decoder.step(t, word, state, context)
+            state = decoder.step(t, word, before, context)
         result = context if problem.attends == "after" else state[0]
         if "W_c" in problem.given:
             w_c = put(tape, problem, "W_c", ("out", "joined"))
             with tape.within(suffix=f"_{t}"):
                 both = Tanh(MatVec(w_c, Stacked((context, state[0]))))
                 result = tape.record("attentional", both, ("feature",), why=WHY["attentional"])
-        weights.append(shares)
-        results.append(result)
+        return state, (shares, result)
+
+    count, start = problem.sizes["n"], decoder.begin(state)
+    _, (weights, results) = repeated(tape, problem, count, of_target, start)
     tape.group = ""
-    tape.record("weights", Below(tuple(weights)), ("query", "key"), "A", WHY["weights"])
-    tape.record("output", Below(tuple(results)), ("query", "feature"), "Z", WHY["output"])
-
-
-State = tuple[Step, ...]
-"""The state of a network, and of an LSTM its cell, too."""
+    for name, axes, symbol, rows in (
+        ("weights", ("query", "key"), "A", weights),
+        ("output", ("query", "feature"), "Z", results),
+    ):
+        tape.record(name, rows.below, axes, symbol, WHY[name], array=rows.array)
 
 
 class Network(Record):
@@ -147,8 +150,10 @@ class Network(Record):
 
     def put(self, part: str, *axes: str) -> Step:
         """Put a part of the network's key on the tape."""
-        array = self.problem.array(f"{self.name}.{part}")
         with self.tape.within(layer=self.name, layer_keys=frozenset((part,))):
+            if (known := self.tape.input_of(part)) is not None:
+                return known
+            array = self.problem.array(f"{self.name}.{part}")
             return self.tape.put(part, array, axes, as_written=True, key=part)
 
     def record(self, name: str, operation: Expression, t: int) -> Step:

@@ -17,6 +17,7 @@ from attncli.core.tape.operations import Add, Below, MatVec, Row, Stacked, Tanh,
 from attncli.core.tape.step import Derivatives, Expression, Step
 from attncli.core.tape.tape import Tape
 from attncli.mechanisms.attention.lines import at_time, attended, label, put
+from attncli.mechanisms.attention.times import State, repeated
 
 
 def steps(tape: Tape, problem: Problem) -> None:
@@ -28,21 +29,26 @@ def steps(tape: Tape, problem: Problem) -> None:
     a = put(tape, problem, "A", ("state_feature", "joined"))
     attends = problem.update != "plain"
     states = [_start(tape, problem, "h_0", a)]
-    context = _start(tape, problem, "c_0", a) if attends else states[0]
-    weights: list[Expression] = []
-    for t in range(1, times + 1):
-        parts: dict[str, Expression] = {"h": states[-1], "x": Row(x, t - 1), "c": context}
+    first = (*states, _start(tape, problem, "c_0", a)) if attends else (*states,)
+
+    def of_time(t: int, before: State) -> tuple[State, tuple[Expression, ...]]:
+        h, context = before[0], before[-1]
+        parts: dict[str, Expression] = {"h": h, "x": Row(x, t - 1), "c": context}
         net: Expression = MatVec(a, Stacked(tuple(parts[p] for p in ORDER[problem.update])))
         with at_time(tape, problem.tokens, t):
             if "b" in problem.given:
                 net = Add(net, put(tape, problem, "b", ("state_feature",)))
-            states.append(tape.record("h", Tanh(net), ("feature",), why=STATE))
-            if attends:
-                context, shares = attended(tape, problem, states[-1], Below(tuple(states)), "c")
-                weights.append(shares)
-    if attends:
-        tape.record("weights", Triangle(tuple(weights)), symbol="A")
-    tape.record("output", Below(tuple(states[1:])), ("time", "feature"), symbol="H")
+            h = tape.record("h", Tanh(net), ("feature",), why=STATE)
+            if not attends:
+                return (h,), (h,)
+            states.append(h)
+            context, shares = attended(tape, problem, h, Below(tuple(states)), "c")
+        return (h, context), (h, shares)
+
+    _, (output, *weights) = repeated(tape, problem, times, of_time, first)
+    for rows in weights:
+        tape.record("weights", Triangle(rows.below.parts), symbol="A")
+    tape.record("output", output.below, ("time", "feature"), symbol="H", array=output.array)
 
 
 STATE = "The new state is made of the input and of what came before it."
