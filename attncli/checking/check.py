@@ -92,6 +92,10 @@ class Report(Record, Shown, eq=False):
     def is_wrong(self, judged: Judged) -> bool:
         return judged.status == "wrong" or any(map(judged.has, self.codes_of_wrong))
 
+    def is_from_slip(self, judged: Judged) -> bool:
+        """Return True if a step relies on a wrong one, and not only on one that was rounded."""
+        return any(self.is_wrong(self.steps[x]) for x in behind([judged.step.name], self.steps))
+
     @property
     def codes_of_wrong(self) -> tuple[int, ...]:
         """The statuses that count as wrong."""
@@ -188,9 +192,7 @@ class Report(Record, Shown, eq=False):
         """Return the share of its points that a name earns."""
         judged = self.steps[self.answers[name]]
         near = 0.0 if self.strict else 1.0
-        before = behind([judged.step.name], self.steps)  # rounding alone makes none of them wrong
-        is_from_slip = any(self.is_wrong(self.steps[other]) for other in before)
-        follow = self.marking.follow if is_from_slip else 1.0
+        follow = self.marking.follow if self.is_from_slip(judged) else 1.0
         # In the order of STATUSES: correct, last digit, rounded early, follows, wrong, missing.
         earned = np.array([1.0, near, near, follow, 0.0, 0.0])[judged.codes]
         if isinstance(judged, judged_steps.Compared) and judged.short is not None:

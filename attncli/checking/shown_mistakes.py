@@ -85,7 +85,7 @@ class ShownMistakes:
     def __init__(self, original: Trace) -> None:
         self.marking, meant = with_step_names(original)
         same = equal_steps(original)
-        names = [meant[name][0].name for name in self.marking.ask]
+        names = [meant[name][0].name for name in self.marking.expected]
         asked = [same.get(name, name) for name in names] or [*original.steps]
         decimals = self.marking.decimals
         self.decimals = ASKED_DECIMALS if decimals is None else decimals

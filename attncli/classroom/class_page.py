@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, zip_longest
+from pathlib import Path
 from urllib.parse import quote
 
 from attncli.checking.check import Graded, Report
@@ -20,7 +21,7 @@ from attncli.reading.document import Unread
 MEANINGS = {
     "✓": ("right", "right"),
     "≈": ("near", "right but for a rounding"),
-    "→": ("carried", "follows from the numbers before it"),
+    "→": ("carried", "follows from an earlier mistake"),
     "✗": ("wrong", "wrong"),
     "…": ("near", "right, but some cells are left out"),
     "–": ("none", "not given"),
@@ -58,8 +59,16 @@ def row(graded: Sequence[Graded], page: str) -> StudentRow:
 
 def _cells(one: Graded) -> ProblemCells:
     if isinstance(one, Unread):
-        return ProblemCells(one.title, unread=f"? could not be read: {verdicts.reason(one)}")
+        return ProblemCells(one.title, unread=f"? could not be read: {_reason(one)}")
     return ProblemCells(one.title, {name: _cell(one, name) for name in one.steps})
+
+
+def _reason(one: Unread) -> str:
+    """Return why answers could not be read, with the name of the file unless it names the row."""
+    fault = one.error.faults[0]
+    if fault.place is None or one.name not in (fault.place.file, Path(fault.place.file).stem):
+        return verdicts.reason(one)
+    return f"line {fault.place.line}: {fault.message}" if fault.place.line else fault.message
 
 
 def _cell(report: Report, name: str) -> str:
@@ -67,6 +76,8 @@ def _cell(report: Report, name: str) -> str:
     if judged.status == "missing":
         return ""
     sign = sign_of(report, judged)
+    if sign == "→" and not report.is_from_slip(judged):
+        sign = "✓"  # only rounding was carried on
     if sign == "✓" and name in (report.answers[one] for one in report.left_out):
         sign = "…"
     if sign != "✗":
@@ -125,7 +136,7 @@ def _table(rows: Sequence[StudentRow]) -> Iterator[str]:
             parts = [[one.cells.get(n) or _signed("–") for n in names] for one, names in some]
             if why:
                 width = sum(map(len, parts))
-                yield f'<td class="none bar unread" colspan="{width}">{text(why)}</td>'
+                yield f'<td class="none bar unread" colspan="{width}"><p>{text(why)}</p></td>'
             else:
                 yield from ('<td class="bar ' + '<td class="'.join(part) for part in parts)
         yield "</tr>\n"

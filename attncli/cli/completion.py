@@ -42,6 +42,7 @@ KIND_OF_OUTPUT: Mapping[str, "FormatKind"] = {
     "count": "counts",
     "explain": "explanations",
     "worksheet": "worksheets",
+    "assign": "worksheets",
 }
 """What each command with formats writes."""
 

@@ -29,6 +29,7 @@ SUMMARIES = {
     "worksheet": "Write a page with room for the numbers, or a file to fill in.",
     "check": "Find the first wrong number in hand-worked answers.",
     "vary": "Write problems like a given one, in which mistakes show.",
+    "assign": "Write an assignment: variants for a class, worksheets, keys and a quiz.",
     "samples": "List the samples, or print one.",
     "scores": "List score functions, masks and normalisers.",
     "schema": "Print a JSON Schema of the problem file.",
@@ -103,6 +104,10 @@ EXAMPLES = {
         "attn vary hw.yaml -n 3 --values -2..3 --ask weights,output -o sheets/ --key",
         "attn vary hw.yaml -n 2 --values -2..3 > two.yaml",
     ),
+    "assign": (
+        "attn assign hw.yaml --for roster.csv -o hw3/",
+        "attn assign hw.yaml --for roster.csv --values -2..3 --seed 7 -f latex -o hw4/",
+    ),
     "scores": ("attn scores", "attn compute hw.yaml --score '{name: distance, width: 2}'"),
     "schema": ("attn schema", "attn schema > attn.schema.json"),
     "samples": ("attn samples", "attn samples mask_causal > causal.yaml"),
@@ -118,6 +123,7 @@ HELP_NOTES = {
     "check": "Exit status: 0 right, 1 wrong, incomplete or empty, 2 something could not be read.",
     "worksheet": "A filled-in worksheet, or what the page saves, is a submission for attn check.",
     "vary": "Exit status: 0 all are fair, 1 some hide mistakes that others show, 2 there are none.",
+    "assign": "Its last line is the command that grades what comes back.",
     "completion": "To have it always: in ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.",
 }
 """What a help page says between its options and its examples."""

@@ -13,12 +13,12 @@ from attncli.cli.options import prepare
 from attncli.cli.output import counted, quoted, tell, tell_written, write_bytes
 from attncli.cli.targets import NEXT_STEPS, Targets, is_many
 from attncli.cli.terminal import DisplayFlags, write_lines
-from attncli.core.errors import Place, fail, located
+from attncli.core.errors import KeyPath, Place, fail, located
 from attncli.core.records import replace
 from attncli.core.text.strings import visible
 
 if TYPE_CHECKING:
-    from attncli.classroom.variants import Variant
+    from attncli.classroom.variants import Summary, Variant
     from attncli.core.calculation.trace import Trace
     from attncli.core.problem.problem import Problem
     from attncli.reading.load import Overrides
@@ -88,6 +88,7 @@ COUNT_HELP = "How many variants; by default 1."
 SEED_HELP = "Of the random numbers; the same one gives the same files."
 ASK_HELP = "The steps in which mistakes must show; by default all."
 SHOWN_DIGITS = "Digits in which mistakes must show; by default 2."
+ASKED_FLAGS = options.marking_flags(ask=ASK_HELP, decimals_asked=SHOWN_DIGITS)
 SUMMARY_FORMATS = "Format of the summary at the end: table or json."
 
 
@@ -102,9 +103,7 @@ def vary(
     roster: Annotated[
         str | None, options.variants("--for", metavar="FILE", help=ROSTER_HELP)
     ] = None,
-    asked: Annotated[
-        options.TextsByKey, options.marking_flags(ask=ASK_HELP, decimals_asked=SHOWN_DIGITS)
-    ],
+    asked: Annotated[options.TextsByKey, ASKED_FLAGS],
     key: Annotated[bool, options.variants("--key", help=KEY_HELP)] = False,
     out: Annotated[str | None, options.out(help=FILES_HELP)] = None,
     format_: Annotated[str | None, options.format_(help=SUMMARY_FORMATS)] = None,
@@ -117,20 +116,19 @@ def vary(
         raise fail("standard input cannot be the problem and the roster", hint="name a file")
     options.prepare([problem] if roster is None else [problem, roster], out, jobs=workers.jobs)
     from attncli.classroom.name_index import read_roster
-    from attncli.classroom.variants import Summary, summaries_as_json, summary_lines, vary_all
+    from attncli.classroom.variants import Summary, summaries_as_json, summary_lines
     from attncli.core.numbers.written import to_count
     from attncli.printing.layout import plain
 
     people = [] if roster is None else read_roster(roster, options.standard_input()).people
-    problems = _problems(problem, settings.overrides(asked))
-    with located(lambda path: Place(FLAG_OF_ARGUMENT.get(str((*path, "")[0]), ""))):
+    problems = read_problems(problem, settings.overrides(asked))
+    with located(_flag_of):
         wanted = len(people) or to_count(1 if count is None else count, ("count",))
         start = to_count(seed, ("seed",), None)
-        every = vary_all(problems, wanted, start, values, workers.pool())
     students = [person.name for person in people] or [""] * wanted
     paths = _paths(out, students, problems[0].title)
-    sets = counted(every, "variants", prints=out is None)
-    written = _write(_named(sets, students), paths, out, start, key)
+    sets = drawn(problems, students, start, values, workers, prints=out is None)
+    written = _write(sets, paths, out, start, key)
     files = [str(path or "") for path in paths]
     summaries = [Summary(start, variants, files) for variants in zip(*written, strict=True)]
     if format_ == "json":
@@ -142,13 +140,24 @@ def vary(
     if out is not None:
         written_to = [path or Path(out) for path in paths]
         tell_written(written_to, _next_step(written_to[0], is_many(out)))
-    if unfair := sum(len(one.unfair) for one in summaries):
-        few = f"{unfair} of {wanted * len(problems)} variants are not as fair as could be"
+    raise typer.Exit(tell_unfair(summaries))
+
+
+def tell_unfair(summaries: Sequence["Summary"]) -> int:
+    """Say how many variants are not fair, if any are; return the exit status."""
+    unfair = sum(len(one.unfair) for one in summaries)
+    if unfair:
+        count = sum(len(one.variants) for one in summaries)
+        few = f"{unfair} of {count} variants are not as fair as could be"
         tell(f"{few}: another --seed, or more --values, may help")
-        raise typer.Exit(UNFAIR)
+    return UNFAIR if unfair else 0
 
 
-def _problems(source: str, overrides: "Overrides") -> list["Problem"]:
+def _flag_of(path: KeyPath) -> Place:
+    return Place(FLAG_OF_ARGUMENT.get(str((*path, "")[0]), ""))
+
+
+def read_problems(source: str, overrides: "Overrides") -> list["Problem"]:
     from attncli.reading.load import load_all
 
     if source == "-":
@@ -159,9 +168,26 @@ def _problems(source: str, overrides: "Overrides") -> list["Problem"]:
     return [one.with_texts(problem=str(number)) for number, one in enumerate(problems, 1)]
 
 
-def _named(sets: Iterable["Variants"], students: Sequence[str]) -> Iterator["Variants"]:
-    for variants, student in zip(sets, students, strict=True):
-        yield [replace(one, problem=one.problem.with_texts(student=student)) for one in variants]
+def drawn(
+    problems: Sequence["Problem"],
+    students: Sequence[str],
+    seed: int,
+    values: str | None,
+    workers: options.Workers,
+    prints: bool = False,
+) -> Iterator["Variants"]:
+    """Return the variants of each student, whose name may be "", as they are drawn."""
+    from attncli.classroom.variants import vary_all
+
+    with located(_flag_of):
+        every = vary_all(problems, len(students), seed, values, workers.pool())
+    pairs = zip(counted(every, "variants", prints), students, strict=True)
+    return ([_named(one, student) for one in variants] for variants, student in pairs)
+
+
+def _named(variant: "Variant", student: str) -> "Variant":
+    problem = variant.problem.with_texts(student=student)
+    return replace(variant, problem=problem, trace=replace(variant.trace, problem=problem))
 
 
 def _refuse_conflicts(
@@ -187,6 +213,19 @@ def _paths(out: str | None, students: Sequence[str], title: str) -> list[Path | 
     return [targets.path(n, {"student": student, "title": title}) for n, student in numbered]
 
 
+def problem_texts(variants: "Iterable[Variant]", seed: int) -> Iterator[str]:
+    from attncli.printing.worksheet import problem_file
+
+    return (problem_file(one.problem, above=f"seed {seed}") for one in variants)
+
+
+def solutions(variants: "Iterable[Variant]", seed: int) -> Iterator[str]:
+    from attncli.printing.worksheet import answer_sheet
+
+    above = f"solutions, seed {seed}"
+    return (answer_sheet(one.problem, one.trace, above) for one in variants)
+
+
 def _write(
     sets: Iterable["Variants"], paths: Sequence[Path | None], out: str | None, seed: int, key: bool
 ) -> list["Variants"]:
@@ -196,7 +235,6 @@ def _write(
     """
     from attncli.formats import FORMATS
     from attncli.printing.selection import WorksheetSelection, pieces
-    from attncli.printing.worksheet import answer_sheet, problem_file
     from attncli.reading.folders import SOLUTIONS
 
     written = list["Variants"]()
@@ -204,7 +242,7 @@ def _write(
     def problems(sets: Iterable["Variants"]) -> Iterator[str]:
         for variants in sets:
             written.append(variants)
-            yield from (problem_file(one.problem, above=f"seed {seed}") for one in variants)
+            yield from problem_texts(variants, seed)
 
     def traces(sets: Iterable["Variants"]) -> Iterator["Trace"]:
         for variants in sets:
@@ -222,9 +260,7 @@ def _write(
         else:
             write_bytes(pieces(problems(group), SEPARATOR), path)
         if key and path is not None:
-            of_file = chain.from_iterable(written[first:])
-            above = f"solutions, seed {seed}"
-            sheets = (answer_sheet(one.problem, one.trace, above) for one in of_file)
+            sheets = solutions(chain.from_iterable(written[first:]), seed)
             name = path.with_suffix(".yaml").name if page else path.name
             write_bytes(pieces(sheets, SEPARATOR), path.parent / SOLUTIONS / name)
     return written

@@ -80,12 +80,14 @@ def misread_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
         return
     terms = [[factors for factors in wrong.terms(at) if len(factors) == 2] for at in cells]
     off = np.array([wrong.values[at] - wrong.judged.yours[at] for at in cells])
+    hidden = wrong.judge.operands.hidden_before(wrong.step)
     for leaf in dict.fromkeys(leaf for factors in terms[0] for leaf in factors):
         others = [_beside(leaf, cell) for cell in terms]
         slopes = np.array([sum(other.value for other in cell) for cell in others])
         if not isinstance(leaf, Leaf) or not all(others) or np.count_nonzero(slopes) < 2:
             continue
         name, right = cell_name(leaf.step, place_of(leaf.step, leaf.at)), leaf.value
+        is_written = leaf.step not in hidden or isinstance(leaf.step.operation, Step)
         # What was read has no more decimals than what is written there.
         decimals = next((d for d in range(4) if round(right, d) == right), 4)
         by = float(off @ slopes / (slopes @ slopes))
@@ -93,6 +95,9 @@ def misread_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
             read, wanted = short_number(right + change), short_number(right)
             what = f"{name} was read as {read}, not as {wanted}."
             advice, hint = f"Copy {name} again.", f"{name} was misread."
+            if not is_written:
+                what = f"{name} was {read}, not {wanted}."
+                advice, hint = f"Calculate {name} again.", f"{name} was wrong."
             finding = Finding("miscopied_number", what, advice, wrong.place, hint=hint)
             numbers = wrong.judged.yours.copy()
             numbers[tuple(zip(*cells, strict=True))] += change * slopes
