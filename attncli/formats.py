@@ -35,9 +35,22 @@ def _in(place: str, *more: str) -> Write:
 
 
 def _written(place: str, more: Sequence[str], *arguments: object) -> Iterator[bytes]:
+    return _named(place)(*arguments, *more)
+
+
+def _named(place: str) -> Write:
     module, _, name = place.rpartition(".")
-    write: Write = getattr(import_module(f"attncli.{module}"), name)
-    return write(*arguments, *more)
+    function: Write = getattr(import_module(f"attncli.{module}"), name)
+    return function
+
+
+def _built(writer: str, page: str) -> Write:
+    """Return the writer of pages of blocks, which the function `page` builds."""
+    return partial(_write_built, f"printing.{writer}.written", f"printing.{page}.page")
+
+
+def _write_built(writer: str, page: str, *arguments: object) -> Iterator[bytes]:
+    return _named(writer)(_named(page), *arguments)
 
 
 def nothing(*_: object) -> Iterator[bytes]:
@@ -68,12 +81,12 @@ class Format(Record):
 FORMATS: dict[str, Format] = {
     "table": Format(
         (".txt",), "every step, for reading", _in("printing.table.traces"),
-        _in("printing.table.reports"), _in("printing.explanations.as_table"),
-        counts=_in("printing.counts.as_table"),
+        _in("printing.report.as_table"), _built("prose", "explanations"),
+        counts=_built("prose", "counts"),
     ),
     "json": Format(
         (".json", ".jsonl"), "one object per problem", _in("printing.record.as_json"),
-        _in("printing.report.as_json"), _in("printing.record.explanations"),
+        _in("printing.report_record.as_json"), _in("printing.record.explanations"),
         counts=_in("printing.counts.as_json"), is_page=False,
     ),
     "csv": Format(
@@ -102,8 +115,8 @@ FORMATS: dict[str, Format] = {
     ),
     "markdown": Format(
         (".md", ".markdown"), "a document with formulas", _in("printing.markdown.traces"),
-        _in("printing.markdown.reports"), _in("printing.markdown.explanations"),
-        _in("printing.markdown.traces"), _in("printing.counts.as_markdown"),
+        _in("printing.report.as_markdown"), _built("markdown", "explanations"),
+        _in("printing.markdown.traces"), _built("markdown", "counts"),
     ),
     "gradescope": Format(
         (".results.json",), "results.json of an autograder, of one student", nothing,

@@ -17,7 +17,7 @@ from attncli.core.text.strings import as_cell, csv_text, lines_of, visible
 from attncli.printing import verdicts
 from attncli.printing.class_report import row_of
 from attncli.printing.csv import PLAIN_NUMBER
-from attncli.printing.report import report_page
+from attncli.printing.report import remarks
 from attncli.printing.selection import ReportSelection
 from attncli.reading.document import Unread
 from attncli.reading.people import Person
@@ -188,23 +188,20 @@ def _tests(one: Graded, number: str, selection: ReportSelection) -> Iterator[dic
     if isinstance(one, Unread):
         yield _test(0.0, 1.0, title, number, [_verdict(one)], [], verdict="unreadable")
         return
-    page, marking = report_page(one, selection, selection.solution), one.marking
+    shown, marking = remarks(one, selection, selection.solution), one.marking
     names = tuple(marking.points) or marking.ask
 
     def lines_of(step: str) -> Iterator[str]:
-        remark = page.remarks[step]
+        remark = shown[step]
         if remark.sign == "✗" and remark.first_wrong:
             yield f"the first wrong number is {remark.first_wrong}"
-        if outcome := OUTCOMES.get(remark.status, remark.outcome):
-            yield outcome
-        for parts in remark.sentences:
-            yield " ".join(filter(None, parts))
+        yield from [OUTCOMES[remark.status]] if remark.status in OUTCOMES else remark.sentences
 
     if not names:
         mistakes = [one.findings[name].id for name in one.wrong_steps if name in one.findings]
         score = float(one.verdict == "correct")
-        lines = [page.verdict, *page.said]
-        lines += [f"{name}: {line}" for name in page.remarks for line in lines_of(name)]
+        lines = [verdicts.verdict(one), *one.said]
+        lines += [f"{name}: {line}" for name in shown for line in lines_of(name)]
         yield _test(score, 1.0, title, number, lines, mistakes, verdict=one.verdict)
     for place, name in enumerate(names, 1):
         possible = float(marking.points.get(name, 1.0))

@@ -203,10 +203,11 @@ def _report(
     if selection.totals:
         _write_totals(students, format_, selection, out)
     elif format_ == "table" and out is None:
-        from attncli.printing.table import report_lines
+        from attncli.printing.prose import pages
+        from attncli.printing.report import groups
 
         every_one = chain.from_iterable(students)
-        write_lines(report_lines(every_one, selection, terminal_width()), display)
+        write_lines(pages(groups, [every_one], selection, terminal_width()), display)
     else:
         write = partial(_after_heading, rows) if rows is not None else None
         targets.write_format("reports", format_, students, selection, out, write)
@@ -346,11 +347,13 @@ def _print_weaknesses(
     problem: str, overrides: "Overrides", digits: int, display: Display, is_more: bool
 ) -> None:
     """Print what a problem cannot show; refuse it beside what is of answers."""
+    from attncli.printing.prose import lines
     from attncli.printing.weaknesses import weaknesses
 
     if is_more:
         raise fail("--problem-only prints a list: it takes no answers, format or file")
-    write_lines([weaknesses(one, digits) for one in _problems(problem, overrides)], display)
+    groups = [weaknesses(one, digits) for one in _problems(problem, overrides)]
+    write_lines((lines(group, terminal_width()) for group in groups), display)
 
 
 def _problems(source: str, overrides: "Overrides") -> "list[Problem]":

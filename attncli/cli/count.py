@@ -8,7 +8,7 @@ import typer
 from attncli.cli import options, targets
 from attncli.cli.output import BAD_INPUT
 from attncli.cli.run import Run
-from attncli.cli.terminal import DisplayFlags, as_bytes, terminal_width, write_pages
+from attncli.cli.terminal import DisplayFlags, terminal_width, write_lines
 
 COUNT_FORMATS = "table, json, csv or markdown."
 BYTES_HELP = "The size of a number in the cache; by default that of the file's floats, 8 in YAML."
@@ -30,7 +30,8 @@ def count(
 ) -> None:
     options.prepare(inputs, out)
     from attncli.core.calculation.counts import count as work_of
-    from attncli.printing.counts import lines
+    from attncli.printing.counts import page
+    from attncli.printing.prose import pages
     from attncli.printing.selection import Selection
 
     format_ = targets.format_name("counts", format_, out)
@@ -39,8 +40,7 @@ def count(
     run.is_one_file = out is not None and not targets.is_many(out)
     every = run.each(partial(work_of, only=selection.only, number_bytes=number_bytes))
     if format_ == "table" and out is None:
-        pages = (lines(work, selection, terminal_width()) for work in every)
-        write_pages(as_bytes(pages, display), display)
+        write_lines(pages(page, every, selection, terminal_width()), display)
     else:
         targets.write_format("counts", format_, every, selection, out)
     raise typer.Exit(BAD_INPUT if run.failed else 0)

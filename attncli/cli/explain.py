@@ -16,7 +16,7 @@ from attncli.core.text.strings import visible
 
 if TYPE_CHECKING:
     from attncli.core.calculation.trace import Trace
-    from attncli.printing.layout import Line
+    from attncli.printing.blocks import Block
 
 CELLS_HELP = """STEP[ROW, COLUMN] by labels or numbers from 1; STEP[ROW], STEP[:, COLUMN],
 STEP[1:2, 3], STEP[head 2], z_ROW; STEP is every cell; a number, such as 0.27, is every cell that
@@ -49,6 +49,7 @@ def explain(
     from attncli.core.text.strings import whole_names
     from attncli.printing import explanations
     from attncli.printing.layout import plain_text
+    from attncli.printing.prose import lines, pages
     from attncli.printing.selection import Selection
 
     if exact:
@@ -58,11 +59,11 @@ def explain(
     selection = Selection(decimals, full, why=why)
     run = Run([input_], settings.overrides())
     if not cells:
-        asked = (explanations.names_to_ask(trace, terminal_width()) for trace in run.traces())
-        write_lines(asked, display)
+        groups = map(explanations.names_to_ask, run.traces())
+        write_lines((lines(group, terminal_width()) for group in groups), display)
         raise typer.Exit(BAD_INPUT if run.failed else 0)
     requests: list[explanations.Request] = []
-    facts: list[list[Line]] = []  # on what is no cell, such as d_k
+    facts: list[list[Block]] = []  # on what is no cell, such as d_k
     for trace in run.traces():
         closed = Exact(trace) if exact else None
         known: list[str] = []
@@ -70,10 +71,11 @@ def explain(
             known += _names_of(name, trace, run, facts)
         requests += explanations.requests_of(trace, known, deep, closed)
     if format_ == "table":
-        pages = (explanations.lines(one, selection, terminal_width()) for one in requests)
-        write_lines(chain(facts, pages), display)
+        width = terminal_width()
+        shown = pages(explanations.page, requests, selection, width)
+        write_lines(chain((lines(group, width) for group in facts), shown), display)
     else:
-        for line in chain.from_iterable(facts):
+        for line in chain.from_iterable(map(lines, facts)):
             tell(plain_text(line))
         targets.write_format("explanations", format_, requests, selection, None)
     for closed in dict.fromkeys(request.exact for request in requests):
@@ -82,7 +84,7 @@ def explain(
     raise typer.Exit(BAD_INPUT if run.failed else 0)
 
 
-def _names_of(name: str, trace: "Trace", run: Run, facts: list[list["Line"]]) -> list[str]:
+def _names_of(name: str, trace: "Trace", run: Run, facts: list[list["Block"]]) -> list[str]:
     """Return the names of the cells that a name means, at most `MAX_SHOWING`.
 
     If it means none, there are `facts` on it, or an error is printed.
@@ -92,8 +94,8 @@ def _names_of(name: str, trace: "Trace", run: Run, facts: list[list["Line"]]) ->
     try:
         named = names_of(name, trace, MAX_SHOWING + 1)
     except InputError as error:
-        if lines := [*facts_of(name, trace)]:
-            facts.append(lines)
+        if known := [*facts_of(name, trace)]:
+            facts.append(known)
         else:
             complain(error)
             run.failed = True

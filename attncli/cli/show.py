@@ -225,7 +225,7 @@ def _as_pages(
     traces: Iterable["Trace"], selection: "Selection", width: int | None, display: Display
 ) -> Iterator[bytes]:
     if selection.exact:
-        return as_bytes((_exact(trace, selection) for trace in traces), display, selection.follows)
+        return as_bytes(_exact(traces, selection, width), display, selection.follows)
     from attncli.printing.table import lines
 
     return as_bytes(
@@ -233,13 +233,16 @@ def _as_pages(
     )
 
 
-def _exact(trace: "Trace", selection: "Selection") -> Iterator["Line"]:
+def _exact(
+    traces: Iterable["Trace"], selection: "Selection", width: int | None
+) -> Iterator[Iterator["Line"]]:
     from attncli.core.explaining.exact import Exact
-    from attncli.printing.explanations import exact_lines
+    from attncli.printing.explanations import exact_page
+    from attncli.printing.prose import pages
 
-    exact = Exact(trace)
-    yield from exact_lines(exact, selection)
-    warn(exact.warnings())
+    for exact in map(Exact, traces):
+        yield from pages(exact_page, [exact], selection, width)
+        warn(exact.warnings())
 
 
 SHEET_FORMATS = """html, a page to practise on, which checks what is typed; latex or markdown, to

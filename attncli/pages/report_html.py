@@ -5,21 +5,23 @@ A student's page shows no number that the student did not write, unless with the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
 
 from attncli.checking.check import Graded, Report
 from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.printers import mathml
 from attncli.core.formulas.text import text as as_text
+from attncli.core.records import replace
+from attncli.core.text.strings import visible
 from attncli.pages.html import Answers, traces
 from attncli.pages.markup import Script, matrix_table, page_parts, text
+from attncli.printing import verdicts
+from attncli.printing.blocks import SIGN_STYLES, Comparison, Sentence, Table
 from attncli.printing.class_report import Tally
-from attncli.printing.report import Remark, ReportPage, report_page
+from attncli.printing.report import Remark, about, remarks
 from attncli.printing.selection import ReportSelection, Selection
-from attncli.printing.verdicts import numbers_right, points_of_step, reason
-
-REMARK_STYLES = {"✗": "wrong", "≈": "near"}
-"""The style of a remark by its sign; that of the others is `right`."""
 
 
 def reports(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
@@ -30,12 +32,12 @@ def reports(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[by
     for one in every:
         if isinstance(one, Report):
             shown.append(one.trace)
-            answers.append(_answers(report_page(one, selection)))
+            answers.append(_answers(one, selection))
             between.append("")
         else:
-            between[-1] += _section(verdict_line(f"? {one.name}: {reason(one)}"))
+            between[-1] += _section(verdict_line(f"? {one.name}: {verdicts.reason(one)}"))
     if shown:
-        pages = Selection(selection.decimals, selection.full, selection.quiet, selection.only)
+        pages = Selection(selection.decimals, selection.full, selection.quiet, only=selection.only)
         yield from traces(shown, pages, answers, between)
     else:
         yield "".join(page_parts("Answers", between, Script())).encode()
@@ -45,10 +47,20 @@ def _section(markup: str) -> str:
     return f"<section>\n{markup}</section>\n"
 
 
-def _answers(page: ReportPage) -> Answers:
-    verdict = verdict_line(f"{page.sign} {page.name}: {page.verdict}")
-    above = f"{verdict}{paragraphs(page.summary)}{comment(page)}"
-    return Answers(page.name, above, {name: remark(one) for name, one in page.remarks.items()})
+def _answers(report: Report, selection: ReportSelection) -> Answers:
+    shown, name = remarks(report, selection), visible(report.name)
+    above = "".join(_above(report, shown, f" {name}:"))
+    return Answers(name, above, {name: remark(one) for name, one in shown.items()})
+
+
+def _above(
+    report: Report, shown: Mapping[str, Remark], name: str = "", more: Sequence[str] = ()
+) -> Iterator[str]:
+    """Yield what is said of all answers."""
+    (verdict, *points), *others = about(report, shown)
+    yield verdict_line(f"{verdicts.VERDICT_SIGNS[report.verdict]}{name} {verdict.text}")
+    said = chain(map(Sentence, filter(None, more)), points, *others)
+    yield from (f"{_sentence(one)}\n" for one in said)
 
 
 def verdict_line(words: str) -> str:
@@ -59,24 +71,45 @@ def paragraphs(lines: Iterable[str]) -> str:
     return "".join(f"<p>{text(line)}</p>\n" for line in lines)
 
 
-def comment(page: ReportPage) -> str:
-    return "".join(f'<p class="notes" dir="auto">“{text(x)}”</p>\n' for x in page.comment)
-
-
 def remark(shown: Remark) -> str:
-    parts = [f'<div class="remark {REMARK_STYLES.get(shown.sign, "right")}">']
+    parts = [f'<div class="remark {SIGN_STYLES[shown.sign]}">']
     parts += [f"<p>({text(shown.aside)})</p>"] if shown.aside else []
-    parts += [f"<p>{shown.outcome}</p>"] if shown.outcome else []
-    for comparison in shown.comparisons:
-        caption = ", ".join(filter(None, ("yours", comparison.words)))
-        table = matrix_table(comparison.yours, text(caption), caption)
+    blocks = [*[Sentence(shown.outcome)] * bool(shown.outcome), *shown.blocks]
+    if first := next((block for block in blocks if isinstance(block, Sentence)), None):
+        blocks[blocks.index(first)] = replace(first, sign=shown.sign)
+    return "".join([*parts, *(WRITERS[type(block)](block) for block in blocks), "</div>\n"])
+
+
+def _sentence(said: Sentence) -> str:
+    words = f"<b>{text(said.text)}</b>" if said.style == "name" else text(said.text)
+    sign = f"{said.sign} " if said.sign else ""
+    faint = ' class="notes" dir="auto"' if said.style == "faint" else ""
+    return f"<p{faint}>{sign}{words}</p>"
+
+
+def _table(table: Table) -> str:
+    heads = "".join(f'<th scope="col">{text(head)}</th>' for head in table.heads)
+    rows = "".join(
+        f"<tr>{''.join(f'<td>{text(words)}</td>' for words, _ in row)}</tr>" for row in table.rows
+    )
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>\n"
+
+
+def _comparison(comparison: Comparison) -> str:
+    """Return what the student wrote: the page of the problem shows what is right."""
+    parts = list[str]()
+    for one in comparison.matrices:
+        caption = ", ".join(filter(None, ("yours", one.name)))
+        table = matrix_table(one.yours, text(caption), caption)
         parts.append(f'<div class="figure"><div class="part">{table}</div></div>')
-    if not shown.comparisons:
-        parts.append(paragraphs(shown.wrong_numbers))
-    for sign, sentence, advice in shown.sentences:
-        said = f"<b>{text(sentence)}</b> {text(advice)}" if advice else text(sentence)
-        parts.append(f"<p>{sign} {said}</p>" if sign else f"<p>{said}</p>")
-    return "".join([*parts, "</div>\n"])
+    return "".join(parts) or (_table(comparison.cells) if comparison.cells else "")
+
+
+WRITERS: Mapping[type, Callable[[Any], str]] = {
+    Sentence: _sentence,
+    Table: _table,
+    Comparison: _comparison,
+}
 
 
 def student_page(graded: Sequence[Graded], selection: ReportSelection) -> Iterator[bytes]:
@@ -104,16 +137,14 @@ def static_page(title: str, parts: Iterable[str]) -> bytes:
 
 
 def _report(report: Report, selection: ReportSelection) -> Iterator[str]:
-    page = report_page(report, selection, solution=False)
-    yield verdict_line(f"{page.sign} {page.verdict}")
-    first = page.remarks.get(report.first_wrong_step or "")
-    if first and first.first_wrong:
-        yield paragraphs([f"The first wrong number is {first.first_wrong}."])
-    count = numbers_right(report, report.wanted.values())
-    yield paragraphs(filter(None, [count, *page.summary]))
-    yield comment(page)
-    for shown in page.remarks.values():
-        yield _remark(report, shown)
+    shown = remarks(report, selection, solution=False)
+    first = shown.get(report.first_wrong_step or "")
+    where = first.first_wrong if first else ""
+    said = f"The first wrong number is {where}." if where else ""
+    count = verdicts.numbers_right(report, report.wanted.values())
+    yield from _above(report, shown, more=(said, count))
+    for one in shown.values():
+        yield _remark(report, one)
 
 
 def _remark(report: Report, shown: Remark) -> str:
@@ -121,7 +152,7 @@ def _remark(report: Report, shown: Remark) -> str:
     formula = mathml(notation, block=True)
     heading = f'<h3 class="formula" aria-label="{text(as_text(notation))}">{formula}</h3>\n'
     counted = (report.counting | report.wanted).get(name)
-    count = "" if counted is None else numbers_right(report, [counted])
-    counts = ", ".join(filter(None, [count, points_of_step(report, name)]))
+    count = "" if counted is None else verdicts.numbers_right(report, [counted])
+    counts = ", ".join(filter(None, [count, verdicts.points_of_step(report, name)]))
     above = heading + paragraphs([counts] if counts else [])
     return f'<section class="step">\n{above}{remark(shown)}</section>\n'

@@ -1,12 +1,14 @@
-"""The parts of a page, from the whole down to one matrix; each format writes all of them.
+"""The parts of a page; each format has a writer with one function for each of them.
 
-`page` builds the page of a trace. A record says what is shown; how that looks, and what of it is
-side by side, is known to the writer of a format only.
+`page` builds the page of a trace, which is a tree down to one matrix. Other pages are groups of
+headings, sentences, formulas, tables and comparisons. A record says what is shown; how that looks,
+and what of it is side by side, is known to the writer of a format only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +18,9 @@ from attncli.core.records import EMPTY, Record
 from attncli.core.tape.step import Expression, Step
 from attncli.core.text.numbers import NumberStyle
 
+if TYPE_CHECKING:
+    from attncli.core.explaining.explain import Explanation
+
 ROOM = 8
 """Width, in characters, of an empty cell in which a number is to be written."""
 
@@ -24,6 +29,9 @@ EMPTY_CELL = ("", "faint")
 
 TO_WRITE = ("", "")
 """The text and the style of a cell in which a number is to be written."""
+
+SIGN_STYLES = {"✓": "right", "→": "right", "✗": "wrong"} | dict.fromkeys("≈–…?", "near")
+"""The style of a sign."""
 
 LineIndex = int | None
 """The index of a row or a column; None stands for those that are left out."""
@@ -207,3 +215,58 @@ def axis_labels(step: Step) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the words of a step's rows and columns on paper."""
     row, column = ("", *step.axes)[-2:]
     return step.labels.get(row, ()), step.labels.get(column, ())
+
+
+class Heading(Record):
+    """A title: words, or the formula of a step."""
+
+    text: str  # of a step, its word
+    aside: str = ""  # what is said beside it
+    step: Step | None = None
+    sign: str = ""  # how a report judges the step
+    level: int = 1  # 1 for the title of a page
+
+
+class Sentence(Record):
+    """A sentence, perhaps after the sign of what it judges; styles are those of a terminal."""
+
+    text: str
+    style: str = ""
+    sign: str = ""
+
+
+class Formulas(Record):
+    """How cells are calculated, such as `scores[1, 2] = 1·1 + 3·1 = 4`."""
+
+    every: Iterable[tuple[int, Explanation]]  # each after how many others it is below
+
+
+class Table(Record):
+    """Rows of texts, each with a style."""
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[tuple[str, str]]]
+    sides: str  # of each column: l flush left, r flush right, m marks, s sentences of any length
+    narrower: Table | None = None  # the same with less, for where this one is too wide
+
+
+class ComparedMatrix(Record, eq=False):
+    """A student's matrix with a number that is not right, beside those that it should equal."""
+
+    name: str  # which head or batch it is, or ""
+    yours: Matrix  # with a mark at each number that is not right
+    others: Sequence[Matrix]  # what follows from the student's, if it differs; the right one
+    is_wrong: bool  # whether a number is wrong, and not only carried forward or rounded early
+
+
+class Comparison(Record):
+    """A student's wrong numbers: in their matrices, and by the names of their cells."""
+
+    matrices: Sequence[ComparedMatrix]  # of each head or batch; () for arrays from a program
+    cells: Table | None
+
+
+Block = Heading | Sentence | Formulas | Table | Comparison
+
+Group = Iterable[Block]
+"""Blocks that belong together; a page is groups, with a blank line between on a terminal."""

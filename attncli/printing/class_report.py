@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +15,9 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.records import Record
 from attncli.core.tape.cell_names import Index, cell_name
 from attncli.core.text.numbers import every_digit
-from attncli.core.text.strings import count_of, small
+from attncli.core.text.strings import count_of, shortened, small, visible
 from attncli.printing import verdicts
+from attncli.printing.blocks import SIGN_STYLES, Group, Sentence, Table
 from attncli.printing.verdicts import places, points_text, rounded_like, some_of
 from attncli.reading.document import Unread
 
@@ -49,22 +50,30 @@ class ClassRow(Record):
     points: str
 
 
-class ClassReport(Record):
-    """The rows of a report on a class, and the sentences below them."""
+def class_report(graded: Iterable[Graded], is_document: bool) -> Iterator[Group]:
+    """Yield a table of a class, then its summary; none of the reports on its students is kept.
 
-    rows: Sequence[ClassRow]
-    summary: Sequence[str]  # what all answers have in common
-    notes: Sequence[str]  # what a teacher should read beside the verdicts
-
-
-def class_report(graded: Iterable[Graded]) -> ClassReport:
-    """Return the report on a class, which keeps none of the reports on its students."""
+    Only a document says why answers could not be read: a terminal shows these errors beside it.
+    """
     tally, rows, notes = Tally(), list[ClassRow](), list[str]()
     for one in graded:
         tally.add(one)
         rows.append(row_of(one))
         notes += verdicts.notes(one)
-    return ClassReport(rows, [*tally.lines()], notes)
+    several = len({row.title for row in rows}) > 1  # a title that all share says nothing of any
+    cells = list[tuple[tuple[str, str], ...]]()
+    for row in rows:
+        style, title = SIGN_STYLES[row.sign], visible(shortened(row.title)) * several
+        who = (row.sign, style), (visible(shortened(row.name)), ""), (title, ""), (row.points, "")
+        is_known = row.message in row.words or (row.sign == "?" and not is_document)
+        why = "" if is_known else visible(row.message)
+        cells.append((*who, (row.words, style), (why, "")))
+    heads = ("", "student", "problem", "points", "verdict", "why")
+    shown = [n for n, column in enumerate(zip(*cells, strict=True)) if any(x for x, _ in column)]
+    table = [[row[n] for n in shown] for row in cells]
+    yield [Table([heads[n] for n in shown], table, "".join("mlllss"[n] for n in shown))]
+    faint = [Sentence(line, "faint") for line in notes]
+    yield [*map(Sentence, tally.lines()), *faint]
 
 
 def row_of(one: Graded) -> ClassRow:

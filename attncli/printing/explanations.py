@@ -1,9 +1,9 @@
-"""Explanations: the cells that are explained together, and their lines for a terminal."""
+"""Explanations: the cells that are explained together, and their pages."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby, product
 from typing import TYPE_CHECKING
 
@@ -18,8 +18,9 @@ from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import Cells, Index, cell_name
 from attncli.core.tape.step import Step
 from attncli.core.text.numbers import DEFAULT_DECIMALS, fixed, number_text
-from attncli.core.text.strings import cell_width, kept, regex, visible
-from attncli.printing.layout import Line, broken, heading_line, padded, plain, plain_text, wrapped
+from attncli.core.text.strings import kept, regex, visible
+from attncli.printing.blocks import Block, Formulas, Group, Heading, Sentence, Table
+from attncli.printing.layout import heading_line, plain_text
 from attncli.printing.selection import Selection
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def names_of(text: str, trace: Trace, limit: int) -> list[str]:
     return names
 
 
-def facts_of(word: str, trace: Trace) -> Iterator[Line]:
+def facts_of(word: str, trace: Trace) -> Iterator[Block]:
     """Yield what a size such as d_k is, or an option such as scale, then the formulas with it.
 
     √d_k is read as d_k, and d as every size whose name begins with it. Other words have no facts.
@@ -110,23 +111,23 @@ def facts_of(word: str, trace: Trace) -> Iterator[Line]:
         value = options[key]
         shown = value.get("name") or value if isinstance(value, dict) else value
         meaning = meaning_in(trace.problem.kind, key)
-        yield [(f"{key} is {shown} here: {meaning.split(':')[0]}", "")]
+        yield Sentence(f"{key} is {shown} here: {meaning.split(':')[0]}")
         letters = [letter for letter in sizes if letter in str(shown) and "_" in letter]
     else:
         letters = [one for one in sizes if one == name or (name == "d" and one.startswith("d_"))]
-        yield from ([(f"{x} is {sizes[x].size} here: {sizes[x].words}", "")] for x in letters)
-    for line in map(heading_line, trace) if letters else ():
-        if any(re.search(rf"(?<!\w){letter}(?!\w)", plain_text(line)) for letter in letters):
-            yield line
+        yield from (Sentence(f"{x} is {sizes[x].size} here: {sizes[x].words}") for x in letters)
+    for step in trace if letters else ():
+        formula = plain_text(heading_line(step))
+        if any(re.search(rf"(?<!\w){letter}(?!\w)", formula) for letter in letters):
+            yield Heading(step.word, step=step)
 
 
-def names_to_ask(trace: Trace, width: int | None = None) -> Iterator[Line]:
+def names_to_ask(trace: Trace) -> Iterator[Block]:
     """Yield the name of the first cell of each step that may be asked for, and its formula."""
-    names = padded([f"{cell_name(step, (0,) * step.value.ndim)} " for step in trace])
-    yield [("Name a cell such as these, a step, or a number that a page shows:", "faint")]
-    for name, step in zip(names, trace, strict=True):
-        hanging = cell_width(name) + 1
-        yield from broken([(name, "label")], step.formula.split(), width, hanging)
+    yield Sentence("Name a cell such as these, a step, or a number that a page shows:", "faint")
+    names = (cell_name(step, (0,) * step.value.ndim) for step in trace)
+    pairs = zip(names, trace, strict=True)
+    yield Table((), [((name, "label"), (step.formula, "")) for name, step in pairs], "ls")
 
 
 def requests_of(
@@ -138,35 +139,28 @@ def requests_of(
     return [Request(group[-1][0], tuple(c for _, c in group), deep, exact) for group in groups]
 
 
-def lines(request: Request, selection: Selection, width: int | None = None) -> Iterator[Line]:
-    """Yield the lines of a page, broken before signs where the terminal is too narrow."""
-    yield from wrapped(heading_line(request.step), width)
+def page(request: Request, selection: Selection) -> Iterator[Group]:
+    yield _blocks(request, selection)
+
+
+def _blocks(request: Request, selection: Selection) -> Iterator[Block]:
+    yield Heading(request.step.word, step=request.step)
     if selection.why and request.step.why:
-        yield from wrapped([(request.step.why, "faint")], width)
-    for depth, explanation in request.found(selection.digits, selection.full):
-        name, *pieces = explanation.pieces
-        start = [("  " * depth, ""), (name, "label")]
-        yield from broken(start, pieces, width, 2 * depth + 3)
+        yield Sentence(request.step.why, "faint")
+    yield Formulas(request.found(selection.digits, selection.full))
     is_whole = any(some.is_whole for some in request.cells)
     if is_whole and None in kept(max(request.step.value.shape), selection.full):
-        note = "Cells in the middle are left out; --full shows all."
-        yield from wrapped([(note, "faint")], width)
+        yield Sentence("Cells in the middle are left out; --full shows all.", "faint")
 
 
-def as_table(requests: Iterable[Request], selection: Selection) -> Iterator[bytes]:
-    return plain(lines(request, selection) for request in requests)
-
-
-def exact_lines(exact: Exact, selection: Selection) -> Iterator[Line]:
+def exact_page(exact: Exact, selection: Selection) -> Iterator[Group]:
     """Yield every cell of the selected steps with its closed form and its decimals."""
-    for number, step in enumerate(selection.steps(exact.trace)):
-        if number:
-            yield []
-        yield [(step.formula, "title")]
-        values = exact.value(step)
+    for step in selection.steps(exact.trace):
+        values, rows = exact.value(step), list[tuple[tuple[str, str], tuple[str, str]]]()
         for place in cells(step):
             closed = exact.text(values[place])
             value = step.value[place] if closed is None else values[place]
             texts = dict.fromkeys((closed, number_text(float(value), selection.digits)))
-            rest = "".join(f" = {text}" for text in texts if text is not None)
-            yield [(cell_name(step, place), "label"), (rest, "")]
+            said = " ".join(f"= {text}" for text in texts if text is not None)
+            rows.append(((cell_name(step, place), "label"), (said, "")))
+        yield [Heading(step.word, step=step), Table((), rows, "ls")]

@@ -16,7 +16,7 @@ from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.printers import ascii_text, number, tex
 from attncli.core.text.strings import visible
 from attncli.printing.blocks import Entry, Figure, Matrix, Page, Panel
-from attncli.printing.markdown import bracketed, column_style, explained, heading, sign
+from attncli.printing.markdown import bracketed, column_style, explained, formula_of, sign
 from attncli.printing.page import page_of
 from attncli.printing.selection import Selection, pieces
 
@@ -175,7 +175,7 @@ def _entry(entry: Entry) -> Iterator[str]:
         yield from _named(panel)
     line = "attnhead" if entry.figures else "attnline"
     for step in entry.steps:
-        yield rf"\{line}{{{heading(step, escaped)}}}"
+        yield rf"\{line}{{{formula_of(step, escaped)}}}"
     if entry.reasons:
         yield _paragraphs(entry.reasons)
     for figure in entry.figures:

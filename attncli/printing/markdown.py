@@ -7,26 +7,25 @@ A matrix with labels is a table, any other is mathematics. Formulas are in fence
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.printers import TEX_SIGNS, ascii_text, letters, number
 from attncli.core.formulas.printers import tex as as_tex
 from attncli.core.formulas.text import text
 from attncli.core.tape.step import Step
-from attncli.core.text.strings import label_text, regex, shortened, visible
-from attncli.printing.blocks import ROOM, Entry, Figure, Matrix, Page, Panel
+from attncli.core.text.strings import label_text, regex
+from attncli.printing import blocks
+from attncli.printing.blocks import ROOM, Entry, Figure, Group, Matrix, Page, Panel
 from attncli.printing.page import page_of
-from attncli.printing.selection import ReportSelection, Selection, pieces
+from attncli.printing.selection import PageSelection, Selection, pieces
 
 if TYPE_CHECKING:
-    from attncli.checking.check import Graded
     from attncli.core.explaining.explain import Explanation
-    from attncli.printing.class_report import ClassReport
-    from attncli.printing.explanations import Request
-    from attncli.printing.report import Remark, ReportPage
+
+STRONG = ("name", "right", "wrong", "near")
+"""The styles of sentences in bold letters: what was done, and the verdict."""
 
 MAX_LINE_WIDTH = 90
 """Maximum width, in characters, of operands and result that are written side by side."""
@@ -46,21 +45,6 @@ def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     """Yield a document with mathematics; a rule separates problems."""
     pages = (_parts(page_of(trace, selection)) for trace in shown)
     return pieces(("\n\n".join(parts) + "\n" for parts in pages), "\n---\n\n", selection.follows)
-
-
-def explanations(requests: Sequence[Request], selection: Selection) -> Iterator[bytes]:
-    """Yield a list of formulas, in which operands are below what is made of them."""
-    parts: list[str] = []
-    problem = None
-    for request in requests:
-        parts += ["\n"] if parts else []
-        if request.trace.problem is not problem:
-            problem = request.trace.problem
-            title = escaped(visible(problem.title))
-            parts += [f"**{title}**\n\n"] if title else []
-        for depth, explanation in request.found(selection.digits, selection.full):
-            parts.append(f"{'  ' * depth}- $`{explained(explanation, ascii_text)}`$\n")
-    yield "".join(parts).encode()
 
 
 def explained(explanation: Explanation, escape: Callable[[str], str], alignment: str = "") -> str:
@@ -94,13 +78,7 @@ def _harmless(match: re.Match[str]) -> str:
     return f"&#{ord(start[0])};{start[1:]}" if start.isdigit() else f"\\{start}"
 
 
-def table(heads: Sequence[str], rules: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table; all texts are escaped already."""
-    lines = [f"| {' | '.join(heads)} |", f"|{'|'.join(rules)}|"]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
-
-
-def heading(step: Step, escape: Callable[[str], str]) -> str:
+def formula_of(step: Step, escape: Callable[[str], str]) -> str:
     """Return a step's formula and what its letters mean; `escape` writes the words."""
     note = rf" \qquad {as_tex(step.note, escape)}" if step.note else ""
     return f"{as_tex(step.notation, escape)}{note}"
@@ -152,7 +130,7 @@ def _entry(entry: Entry, level: str) -> Iterator[str]:
     yield f"{level} {', '.join(escaped(step.word) for step in entry.steps)}"
     for panel in entry.inputs:
         yield from _named(panel)
-    yield _block([heading(step, ascii_text) for step in entry.steps])
+    yield _block([formula_of(step, ascii_text) for step in entry.steps])
     yield from map(escaped, entry.reasons)
     for figure in entry.figures:
         yield from _figure(figure)
@@ -250,7 +228,12 @@ def _table(matrix: Matrix, beside: Panel | None = None) -> str:
         rules.insert(0, " :-- ")
         for line, row in zip(lines, matrix.rows, strict=True):
             line.insert(0, _label(matrix.row_labels, row, "⋮"))
-    return table(heads, rules, lines)
+    return _text_table(heads, rules, lines)
+
+
+def _text_table(heads: Sequence[str], rules: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(heads)} |", f"|{'|'.join(rules)}|"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
 
 
 def _label(labels: Sequence[str], place: int | None, left_out: str) -> str:
@@ -266,73 +249,50 @@ def _block(lines: Sequence[str]) -> str:
     return f"```math\n{''.join(lines)}\n```"
 
 
-def reports(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
-    """Yield the report of one student, or a table of several."""
-    from attncli.checking.check import Report
-    from attncli.printing.class_report import class_report
-    from attncli.printing.report import report_page
-
-    every = iter(graded)
-    first, second = next(every), next(every, None)
-    if second is not None:
-        parts = _class(class_report(chain([first, second], every)), selection)
-    elif isinstance(first, Report):
-        parts = _report(report_page(first, selection))
-    else:
-        parts = _class(class_report([first]), selection)
-    yield ("\n\n".join(parts) + "\n").encode()
+def written(
+    build: Callable[..., Iterable[Group]], every: Iterable[object], selection: PageSelection
+) -> Iterator[bytes]:
+    """Yield the pages that a function builds; a rule separates them."""
+    pages = (_document(build(one, selection)) for one in every)
+    return pieces(pages, "\n---\n\n", selection.follows)
 
 
-def _report(page: ReportPage) -> Iterator[str]:
-    yield f"# {escaped(page.name)}"
-    if page.title:
-        yield escaped(page.title)
-    if page.comment:
-        yield "\n".join(f"> {escaped(line)}\\" for line in page.comment).removesuffix("\\")
-    yield from map(escaped, page.said)
-    yield f"**{escaped(page.verdict)}**"
-    if page.points:
-        yield escaped(page.points)
-    for remark in page.remarks.values():
-        yield from _remark(remark)
-    yield from map(escaped, page.missing)
+def _document(groups: Iterable[Group]) -> str:
+    parts = (WRITERS[type(block)](block) for group in groups for block in group)
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _remark(remark: Remark) -> Iterator[str]:
-    aside = f" ({escaped(remark.aside)})" if remark.aside else ""
-    yield f"## {remark.sign} {escaped(remark.step.word)}{aside}"
-    if finding := remark.finding:
-        yield escaped(f"{visible(finding.message)} {visible(finding.advice)}")
-        if finding.worked:
-            yield _items(map(visible, finding.worked))
-    if remark.sign == "→":
-        yield escaped(f"worked out correctly from {remark.follows}")
-    yield from map(escaped, filter(None, (*remark.unexplained, remark.early)))
-    if remark.cells:
-        rows = [(cell.name, f"{visible(cell.given)} ✗", cell.right) for cell in remark.cells]
-        escaped_rows = (list(map(escaped, row)) for row in rows)
-        yield table(["cell", "yours", "right"], ["---", "---:", "---:"], escaped_rows)
-    if remark.last_digits:
-        first, *cells = remark.last_digits
-        yield escaped(first)
-        yield _items(cells)
+def _heading(heading: blocks.Heading) -> str:
+    title = " ".join(filter(None, ("#" * heading.level, heading.sign, escaped(heading.text))))
+    formula = _block([formula_of(heading.step, ascii_text)]) if heading.step else ""
+    return "\n\n".join(filter(None, (title, formula, escaped(heading.aside))))
 
 
-def _items(lines: Iterable[str]) -> str:
-    return "\n".join(f"- {escaped(line)}" for line in lines)
+def _sentence(said: blocks.Sentence) -> str:
+    text = escaped(" ".join(filter(None, (said.sign, said.text))))
+    return f"**{text}**" if said.style in STRONG else text
 
 
-def _class(report: ClassReport, selection: ReportSelection) -> Iterator[str]:
-    several = len({row.title for row in report.rows}) > 1
-    heads = ["student", *["problem"] * several, "verdict", "first wrong step", "mistake"]
-    rows: list[list[str]] = []
-    for row in report.rows:
-        cells = (shortened(row.name), *[row.title] * several, row.verdict, row.first_wrong_step)
-        message = escaped(visible(row.message))
-        mistake = f"{message} (`{row.mistake}`)" if row.mistake else message
-        rows.append([*(escaped(visible(cell)) for cell in cells), mistake])
-    if selection.points:
-        heads.append("points")
-        rows = [[*cells, row.points] for cells, row in zip(rows, report.rows, strict=True)]
-    yield table(heads, ["---"] * len(heads), rows)
-    yield _items((*report.summary, *report.notes))
+def _formulas(formulas: blocks.Formulas) -> str:
+    every = ((depth, explained(one, ascii_text)) for depth, one in formulas.every)
+    return "\n".join(f"{'  ' * depth}- $`{formula}`$" for depth, formula in every)
+
+
+def _rows(table: blocks.Table) -> str:
+    """Return a table; Markdown has none without heads."""
+    rules = ["---:" if side == "r" else "---" for side in table.sides]
+    rows = ([escaped(text) for text, _ in row] for row in table.rows)
+    return _text_table([escaped(head) for head in table.heads] or [""] * len(rules), rules, rows)
+
+
+def _comparison(comparison: blocks.Comparison) -> str:
+    return _rows(comparison.cells) if comparison.cells else ""
+
+
+WRITERS: Mapping[type, Callable[[Any], str]] = {
+    blocks.Heading: _heading,
+    blocks.Sentence: _sentence,
+    blocks.Formulas: _formulas,
+    blocks.Table: _rows,
+    blocks.Comparison: _comparison,
+}

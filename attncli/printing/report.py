@@ -1,28 +1,25 @@
-"""The page of a report: each step that a student gave, in order; and a report as JSON.
-
-Writers print the page.
-"""
+"""Reports: what is said of each step that a student gave, in order, and of all."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import isinf, isnan
-from typing import Any
+from functools import partial
+from itertools import chain, groupby, islice
 
 import numpy as np
 
 from attncli.checking.check import Graded, Report
 from attncli.checking.judging import judged_steps
-from attncli.checking.judging.judged_steps import Compared, Difference, Finding, Given, Judged
+from attncli.checking.judging.judged_steps import Compared, Difference, Given, Judged
 from attncli.core.arithmetic.elements import Array
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import cell_name, told_apart
 from attncli.core.tape.step import Step
-from attncli.core.text.numbers import every_digit, style_of
+from attncli.core.text.numbers import style_of
 from attncli.core.text.strings import count_of, kept, label_text, visible
-from attncli.printing import verdicts
-from attncli.printing.blocks import Matrix, axis_labels
-from attncli.printing.class_report import UNREADABLE
+from attncli.printing import blocks, prose, verdicts
+from attncli.printing.blocks import SIGN_STYLES, Block, Group, Matrix, Sentence, axis_labels
+from attncli.printing.class_report import ClassRow, class_report, row_of
 from attncli.printing.selection import ReportSelection
 from attncli.reading.document import Unread
 
@@ -44,113 +41,132 @@ SIGN_OF_STATUS = {"last_digit": "≈", "rounded_early": "≈", "follows": "→"}
 """The sign of a step by its status: ✓ for a right one, and ✗ for a wrong one."""
 
 
-class Comparison(Record):
-    """A student's matrix with a number that is not right, beside the matrices it should equal."""
-
-    words: str  # which head or batch it is, or ""
-    yours: Matrix  # what the student wrote, with a mark at each number that is not right
-    others: tuple[Matrix, ...]  # what follows from the student's, if it differs; the right one
-    is_wrong: bool  # whether a number is wrong, and not only carried forward or rounded early
-
-
-class WrongCell(Record):
-    """A wrong number: its cell, what was written, and the right number."""
-
-    name: str
-    given: str
-    right: str
-
-
-Sentence = tuple[str, str, str]
-"""The sign before a sentence on a step, the sentence, and advice; "" for those there are not."""
-
-
 class Remark(Record):
-    """The part of a report on a step that the student gave; a text is "" where there is none."""
+    """The part of a report on a step that the student gave."""
 
     step: Step
     sign: str  # ✗ wrong, ≈ right but for rounding, → follows from earlier numbers, ✓ right
     status: str  # of the worst cell
     aside: str  # "not asked" for a wrong step that does not count; how far an array is off, where
     follows: str  # what the numbers follow from: "your numbers" or "your rounded numbers"
-    comparisons: tuple[Comparison, ...]
-    cells: tuple[WrongCell, ...]  # of an array from a program none, unless they are asked for
-    finding: Finding | None  # the mistake, where one is known
-    unexplained: tuple[str, ...]  # sentences on wrong numbers that no known mistake explains
-    early: str  # a sentence on numbers that are right, or wrong if strict, by rounded early steps
-    last_digits: tuple[str, ...]  # sentences on numbers that are off in their last digit
-
-    @property
-    def first_wrong(self) -> str:
-        """The name of the first wrong cell; "" where none is, or the shape is wrong."""
-        return self.cells[0].name if self.cells else ""
-
-    @property
-    def wrong_numbers(self) -> Iterator[str]:
-        """Sentences on the first wrong cells, and how many others there are."""
-        known = {x: f", should be {x.right}" if x.right else "" for x in self.cells}
-        cells = [f"{x.name} is {label_text(x.given)}{right}" for x, right in known.items()]
-        return verdicts.some_of(cells, "; --full shows all")
+    first_wrong: str  # the name of the first wrong cell; "" where none is, or the shape is wrong
+    blocks: tuple[Block, ...]  # what is wrong, or was rounded
 
     @property
     def outcome(self) -> str:
-        """Whether the numbers are right, or follow from earlier ones, with a sign; or ""."""
+        """Whether the numbers are right, or follow from earlier ones; or ""."""
         return {
-            "correct": "✓ your numbers are right",
-            "follows": f"→ not the right numbers, but worked out correctly from {self.follows}",
+            "correct": "your numbers are right",
+            "follows": f"not the right numbers, but worked out correctly from {self.follows}",
         }.get(self.status, "")
 
     @property
-    def sentences(self) -> Iterator[Sentence]:
-        """Sentences on the step, for pages without its matrices."""
-        if finding := self.finding:
-            yield "✗", finding.message, finding.advice
-            yield from (("", line, "") for line in finding.worked)
-            yield from (("", said, "") for said in finding.others)
-        yield from (("✗", line, "") for line in self.unexplained)
-        if self.early:  # in a wrong step, ✗ belongs to other numbers
-            yield "≈" if self.status == "wrong" else self.sign, self.early, ""
-        yield from (("≈", line, "") for line in self.last_digits)
-
-
-class ReportPage(Record):
-    """The page of the report on a student; a text is "" where there is none."""
-
-    name: str  # of the student
-    title: str  # of the problem
-    sign: str
-    verdict: str  # the whole report in one line, which is written after its sign
-    points: str
-    comment: tuple[str, ...]  # the lines of what the student said
-    said: tuple[str, ...]  # a sentence on each correct way of working that is not the problem's
-    remarks: Mapping[str, Remark]  # by the name of the step, for each that has a number
-    missing: tuple[str, ...]  # sentences on what was left out, and on skipped keys
+    def said(self) -> list[str]:
+        return [block.text for block in self.blocks if isinstance(block, Sentence)]
 
     @property
-    def summary(self) -> list[str]:
-        """The lines below the verdict."""
-        return [*filter(None, [self.points]), *self.said, *self.missing]
+    def sentences(self) -> Iterator[str]:
+        """The sentences on the step, after its sign."""
+        for number, text in enumerate(filter(None, [self.outcome, *self.said])):
+            yield text if number else f"{self.sign} {text}"
 
 
-def report_page(report: Report, selection: ReportSelection, solution: bool = True) -> ReportPage:
-    """Return the page of a report; without the solution, no number that reveals it."""
+def groups(
+    graded: Iterable[Graded], selection: ReportSelection, is_document: bool = False
+) -> Iterator[Group]:
+    """Yield the report of one student, or the table of several; or only verdicts, as they come.
+
+    A document begins with the verdict, a terminal ends with it; and it shows nothing of a lone
+    submission that could not be read, as its error is shown.
+    """
+    every = iter(graded)
+    first = list(islice(every, 2))
+    if selection.quiet:
+        has_titles = len({one.title for one in first}) > 1
+        rows = map(row_of, chain(first, every))
+        yield (Sentence(_verdict(row, first[1:] != [], has_titles)) for row in rows)
+    elif first[1:] or (is_document and isinstance(first[0], Unread)):
+        yield from class_report(chain(first, every), is_document)
+    elif isinstance(first[0], Report):
+        yield from filter(None, _report(first[0], selection, is_document))
+
+
+def as_table(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
+    return prose.written(groups, [graded], selection)
+
+
+def as_markdown(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
+    from attncli.printing import markdown  # which others do not need
+
+    return markdown.written(partial(groups, is_document=True), [graded], selection)
+
+
+def _verdict(row: ClassRow, several: bool, has_titles: bool) -> str:
+    """Return only the verdict, after the name and the problem if there are several."""
+    names = (row.name, row.title if has_titles else "")
+    name = ", ".join(visible(word) for word in names if word)
+    return f"{name}: {row.words}" if several else row.words
+
+
+def _report(report: Report, selection: ReportSelection, is_document: bool) -> Iterator[Group]:
+    title = blocks.Heading(visible(report.name), visible(report.title))
+    shown = remarks(report, selection)
+    verdict, comment, said, others = about(report, shown)
+    if is_document:
+        yield [title, *verdict, *comment, *said, *others]
+    else:
+        yield [title, *comment]
+        yield said
+    for is_fine, some in groupby(shown.values(), lambda one: one.sign in "✓→"):
+        if is_fine:
+            yield [*_fine([*some])]
+        else:
+            for one in some:
+                heading = blocks.Heading(one.step.word, one.aside, one.step, one.sign, 2)
+                yield [heading, *one.blocks]
+    if not is_document:
+        yield others
+        yield verdict
+
+
+def about(report: Report, shown: Mapping[str, Remark]) -> tuple[list[Sentence], ...]:
+    """Return the verdict, what the student said, how they worked, and what was left out."""
+    verdict = Sentence(
+        verdicts.verdict(report), SIGN_STYLES[verdicts.VERDICT_SIGNS[report.verdict]]
+    )
+    points = [Sentence(line) for line in [verdicts.points_by_step(report)] if line]
+    comment = [Sentence(f"“{line}”", "faint") for line in verdicts.comment_lines(report)]
+    others = [Sentence(line, "faint") for line in _left_out(report, shown)]
+    return [verdict, *points], comment, [*map(Sentence, report.said)], others
+
+
+def _fine(remarks: Sequence[Remark]) -> Iterator[Block]:
+    """Yield one line for successive steps that are right, and one for those that follow."""
+    if known := [one for one in remarks if one.aside]:
+        rows = [((one.sign, "right"), (one.step.word, ""), (one.aside, "faint")) for one in known]
+        yield blocks.Table((), rows, "mls")
+    for sign in "✓→":
+        if some := [one for one in remarks if one.sign == sign and not one.aside]:
+            verb = "follows" if len(some) == 1 else "follow"
+            follow = f" {verb} from {some[0].follows}" if sign == "→" else ""
+            yield Sentence(f"{', '.join(one.step.word for one in some)}{follow}", sign=sign)
+            yield from (Sentence(f"{one.step.word}: {x}") for one in some for x in one.said)
+
+
+def remarks(report: Report, selection: ReportSelection, solution: bool = True) -> dict[str, Remark]:
+    """Return what is said of each step, by its name; without the solution, it is not given away."""
     every = [judged for judged in report.steps.values() if judged.status != "missing"]
     shown = _near_first_wrong(report, every) if report.dtype and not selection.full else every
-    remarks = {one.step.name: _remark(report, one, selection, solution) for one in shown}
-    hidden = [one for one in every if one.step.name not in remarks]
-    wrong = sum(map(report.is_wrong, hidden))
-    others = f"… and {count_of(len(hidden), 'array')} more, {wrong} of them wrong; --full shows all"
-    return ReportPage(
-        name=visible(report.name),
-        title=visible(report.title),
-        sign=verdicts.VERDICT_SIGNS[report.verdict],
-        verdict=verdicts.verdict(report),
-        points=verdicts.points_by_step(report),
-        comment=verdicts.comment_lines(report),
-        said=report.said,
-        remarks=remarks,
-        missing=(*verdicts.missing(report), *[others] * bool(hidden)),
-    )
+    return {one.step.name: _remark(report, one, selection, solution) for one in shown}
+
+
+def _left_out(report: Report, shown: Mapping[str, Remark]) -> Iterator[str]:
+    """Yield sentences on what was left out, and on skipped keys and arrays that are not shown."""
+    yield from verdicts.missing(report)
+    every = (one for one in report.steps.values() if one.status != "missing")
+    if hidden := [one for one in every if one.step.name not in shown]:
+        wrong, count = sum(map(report.is_wrong, hidden)), count_of(len(hidden), "array")
+        yield f"… and {count} more, {wrong} of them wrong; --full shows all"
 
 
 def _near_first_wrong(report: Report, every: Sequence[Judged]) -> Sequence[Judged]:
@@ -167,33 +183,42 @@ def sign_of(report: Report, judged: Judged) -> str:
 
 def _remark(report: Report, judged: Judged, selection: ReportSelection, solution: bool) -> Remark:
     name, sign = judged.step.name, sign_of(report, judged)
-    finding = report.findings.get(name)
     names = list(report.steps)
     is_after = report.first_wrong_step in names[: names.index(name)]
-    early, near = "", list[str]()
-    # Numbers that a mistake gives are not praised for their rounding.
-    if isinstance(judged, Compared) and not (finding and finding.gives_all):
-        early = verdicts.early_words(judged, report.strict)
-    # Where a mistake is named, last digits do not matter.
-    is_named = finding is not None and judged.has(judged_steps.WRONG)
-    if isinstance(judged, Given) and judged.has(judged_steps.LAST_DIGIT) and not is_named:
-        near += verdicts.last_digits(judged, solution)
-    if finding and not solution:
-        hint = finding.what if finding.hint is None else finding.hint
-        finding = replace(finding, what=hint, worked=(), also=())
+    cells = [*_wrong_cells(judged, selection, solution)]
+    compared = tuple(_compared(judged, selection, report.strict, solution))
+    parts = list[Block]()
+    if cells or compared:
+        parts.append(blocks.Comparison(compared, _table(cells, selection, solution)))
+    parts += _sentences(report, judged, solution)
     return Remark(
         step=judged.step,
         sign=sign,
         status=judged.status,
         aside=_aside(report, judged, sign),
         follows="your numbers" if is_after else "your rounded numbers",
-        comparisons=tuple(_comparisons(judged, selection, report.strict, solution)),
-        cells=tuple(_wrong_cells(judged, selection, solution)),
-        finding=finding,
-        unexplained=tuple(verdicts.unexplained(report, judged, solution)),
-        early=early,
-        last_digits=tuple(near),
+        first_wrong=cells[0][0] if cells else "",
+        blocks=tuple(parts),
     )
+
+
+def _sentences(report: Report, judged: Judged, solution: bool) -> Iterator[Sentence]:
+    finding = report.findings.get(judged.step.name)
+    if finding and not solution:
+        hint = finding.what if finding.hint is None else finding.hint
+        finding = replace(finding, what=hint, worked=(), also=())
+    if finding:
+        yield Sentence(visible(finding.message), "name")
+        yield from map(Sentence, filter(None, (*map(visible, finding.worked), finding.advice)))
+        yield from (Sentence(visible(line), "faint") for line in finding.others)
+    yield from map(Sentence, verdicts.unexplained(report, judged, solution))
+    # Numbers that a mistake gives are not praised for their rounding.
+    if isinstance(judged, Compared) and not (finding and finding.gives_all):
+        yield from map(Sentence, filter(None, [verdicts.early_words(judged, report.strict)]))
+    # Where a mistake is named, last digits do not matter.
+    is_named = finding is not None and judged.has(judged_steps.WRONG)
+    if isinstance(judged, Given) and judged.has(judged_steps.LAST_DIGIT) and not is_named:
+        yield from map(Sentence, verdicts.last_digits(judged, solution))
 
 
 def _aside(report: Report, judged: Judged, sign: str) -> str:
@@ -209,9 +234,9 @@ def _aside(report: Report, judged: Judged, sign: str) -> str:
     return ", ".join(said)
 
 
-def _comparisons(
+def _compared(
     judged: Judged, selection: ReportSelection, strict: bool, solution: bool
-) -> Iterator[Comparison]:
+) -> Iterator[blocks.ComparedMatrix]:
     """Yield the student's matrix and the right one for each head or batch."""
     if not isinstance(judged, Compared):
         return
@@ -246,7 +271,7 @@ def _comparisons(
             f"{axis} {label_text(label_at(step, axis, i))}"
             for axis, i in zip(step.axes, place, strict=False)
         ]
-        yield Comparison(", ".join(words), yours, tuple(others), bool(counts.any()))
+        yield blocks.ComparedMatrix(", ".join(words), yours, others, bool(counts.any()))
 
 
 def _differs(judged: Compared, numbers: Array, digits: int) -> Array:
@@ -263,129 +288,36 @@ def label_at(step: Step, axis: str, place: int) -> str:
     return labels[place] if place < len(labels) else str(place + 1)
 
 
-def _wrong_cells(judged: Judged, selection: ReportSelection, solution: bool) -> Iterator[WrongCell]:
+def _wrong_cells(
+    judged: Judged, selection: ReportSelection, solution: bool
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the name of each wrong cell, what was written, and the right number or ""."""
     step = judged.step
     right = step.value
     write = style_of(right, selection.digits)
     is_wrong = step.on_paper(judged.codes) == judged_steps.WRONG
     if isinstance(judged, Difference):
         for at in some_places(is_wrong) if selection.verbose and not judged.fault else ():
-            yours, shown = f"{judged.values[at]:.9g}", f"{right[at]:.9g}"
-            yield WrongCell(cell_name(step, at), yours, shown if solution else "")
+            yield cell_name(step, at), f"{judged.values[at]:.9g}", f"{right[at]:.9g}" * solution
     elif isinstance(judged, Given):
         for at in verdicts.places(is_wrong):
             shown = write(float(right[at])) if solution else ""
-            yield WrongCell(cell_name(step, at), str(judged.texts[at]), shown)
+            yield cell_name(step, at), label_text(str(judged.texts[at])), shown
+
+
+def _table(
+    cells: Sequence[tuple[str, str, str]], selection: ReportSelection, solution: bool
+) -> blocks.Table | None:
+    """Return a table of the wrong cells, or of the first of many."""
+    count = len(cells) if selection.full else verdicts.MOST_CELLS
+    rows = [((name, "label"), (f"{given} ✗", "wrong"), (right, "")) for name, given, right in cells]
+    more = f"… and {len(cells) - count} more; --full shows all"
+    rows[count:] = [((more, "faint"), ("", ""), ("", ""))] * (len(cells) > count)
+    heads, size = ("cell", "yours", "right"), 2 + solution
+    return blocks.Table(heads[:size], [row[:size] for row in rows], "lrr"[:size]) if rows else None
 
 
 def some_places(chosen: Array) -> Iterator[tuple[int, ...]]:
     """Yield the places of the first chosen cells of an array from a program."""
     for flat in np.flatnonzero(chosen)[:MOST_OF_ARRAY]:
         yield tuple(int(i) for i in np.unravel_index(flat, chosen.shape))
-
-
-def as_json(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
-    from attncli.printing.record import json_lines  # which pages of reports do not need
-
-    del selection
-    return json_lines(map(report_record, graded))
-
-
-def report_record(graded: Graded) -> dict[str, Any]:
-    if isinstance(graded, Unread):
-        named = {"name": graded.name, "problem": graded.title}
-        return named | {"verdict": UNREADABLE, "message": str(graded.error)}
-    marking = graded.marking
-    points: dict[str, dict[str, float]] = {}  # of whole steps
-    parts: dict[str, dict[str, float]] = {}  # by the names of cells
-    for name, earned in graded.points.items():
-        records, key = (parts, name) if graded.cells[name] else (points, graded.answers[name])
-        records[key] = {"points": earned, "of": marking.points[name]}
-    record: dict[str, Any] = {
-        "name": graded.name,
-        "problem": graded.title,
-        "verdict": graded.verdict,
-        "strict": graded.strict,
-        "first_wrong_step": graded.first_wrong_step,
-        "said": list(graded.said),
-        "comment": graded.comment,
-        "skipped": [{"key": key, "hint": hint} for key, hint in graded.skipped],
-    }
-    if marking.points:
-        record |= {"points": graded.total, "of": marking.possible}
-    if marking.ask:
-        record["asked"] = list(marking.ask)
-    if marking.expected:
-        record["not_given"] = graded.not_given
-    if parts:
-        record["parts"] = parts
-    steps = {
-        name: _step_record(judged, graded.findings.get(name)) | points.get(name, {})
-        for name, judged in graded.steps.items()
-    }
-    convention = graded.convention
-    other = None if convention is None else {"id": convention.id, "message": convention.message}
-    record["counts"] = graded.counts
-    return record | {"dtype": graded.dtype or None, "convention": other, "steps": steps}
-
-
-def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
-    written = None
-    if isinstance(judged, judged_steps.Misshapen):
-        written = judged.mismatch.texts.tolist()
-    elif isinstance(judged, Given):
-        written = judged.texts.tolist()
-    record = {
-        "status": judged.status,
-        "mistake": None if finding is None else _finding_record(finding),
-        "cells": [*_cell_records(judged)] if isinstance(judged, Given | Difference) else [],
-        "given": written,
-        "counts": judged.counts,
-    }
-    if isinstance(judged, Compared) and judged.rounding:
-        record["rounding"] = judged.rounding
-    if isinstance(judged, Difference):
-        record["max_difference"] = _json_number(judged.largest)
-        record["at"] = None if judged.farthest is None else cell_name(judged.step, judged.farthest)
-        record["errors"] = _json_number(judged.errors)
-        record["nan"] = judged.nan_count
-    return record
-
-
-def _finding_record(finding: Finding) -> dict[str, Any]:
-    record: dict[str, Any] = {name: getattr(finding, name) for name in ("id", "message", "advice")}
-    also, together = (
-        [{"id": other.id, "message": other.message} for other in others]
-        for others in (finding.also, finding.together)
-    )
-    more = {"worked": list(finding.worked), "also": also, "together": together}
-    return record | {name: texts for name, texts in more.items() if texts}
-
-
-def _cell_records(judged: Given | Difference) -> Iterator[dict[str, Any]]:
-    step = judged.step
-    texts = judged.values if isinstance(judged, Difference) else judged.texts
-    codes, right = step.on_paper(judged.codes), step.value
-    yours = step.on_paper(judged.yours) if isinstance(judged, Compared) else None
-    no_numbers = verdicts.unreadable_cells(judged) if isinstance(judged, Given) else {}
-    others = step.axes[len(step.leading) : -2]
-    queries = ["query"] if len(others) == 1 else others  # of an unknown calculation many
-    names = [*step.leading, *queries, "row", "col"][-right.ndim :]
-    places = verdicts.places if isinstance(judged, Given) else some_places
-    for at in places(codes != judged_steps.CORRECT):
-        last = zip(step.axes[-2:], at[-2:], strict=True)
-        yield {
-            **dict(zip(names, at, strict=True)),
-            "label": [label_at(step, axis, i) for axis, i in last],
-            "given": str(texts[at]),
-            "expected": _json_number(float(right[at])),
-            "expected_from_yours": None if yours is None else _json_number(float(yours[at])),
-            "status": judged_steps.STATUSES[codes[at]],
-            **({"message": no_numbers[at]} if at in no_numbers else {}),
-        }
-
-
-def _json_number(value: float) -> float | str | None:
-    if isnan(value):
-        return None
-    return every_digit(value) if isinf(value) else value

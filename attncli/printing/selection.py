@@ -20,6 +20,7 @@ class PageSelection(Record):
     decimals: int | None = None  # digits after the point; None for the default of the format
     full: bool = False  # whether pages show large matrices whole
     quiet: bool = False  # whether there is no title and no warning, and of reports only the verdict
+    follows: bool = False  # whether others are written before these, with the heading
 
     @property
     def digits(self) -> int:
@@ -41,7 +42,6 @@ class Selection(PageSelection):
     rows: str = ""  # the rows of queries that pages show, by labels or numbers; "" for all
     live: bool = False  # whether the numbers of an HTML page can be changed
     reloads: bool = False  # whether such a page loads itself anew when it was written again
-    follows: bool = False  # whether other traces are written before these, with the heading
 
     is_worksheet = False
 
@@ -83,7 +83,6 @@ class ReportSelection(PageSelection):
     totals: bool = False  # whether a grade book has one row per student
     people: Sequence[Person] = ()  # the class, whose rows and columns the grade book keeps
     heads: Sequence[str] = ()  # the headings of these columns
-    follows: bool = False  # whether other reports are written before these, with the heading
 
 
 def steps_named(words: Sequence[str], trace: Trace) -> list[Step]:

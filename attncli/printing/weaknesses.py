@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from attncli.checking.answers.step_names import with_step_names
 from attncli.checking.shown_mistakes import MAX_SLIP_NUMBERS, better_step, largest_slips, unseen
 from attncli.core.calculation.compute import compute
 from attncli.core.calculation.trace import Trace
 from attncli.core.problem.problem import Problem
 from attncli.core.text.strings import all_of, count_of
-from attncli.printing.layout import Line
+from attncli.printing.blocks import Group, Heading, Sentence, Table
 
 
-def weaknesses(problem: Problem, digits: int) -> Iterator[Line]:
+def weaknesses(problem: Problem, digits: int) -> Group:
     """Yield a line for each mistake that changes no number, and how large a slip can pass."""
     trace = compute(problem)
     digits = digits if problem.marking.decimals is None else problem.marking.decimals
-    hidden = unseen(trace, digits)
-    if hidden:
-        yield [(f"Mistakes that change no number of this problem in {digits} decimals:", "title")]
+    if hidden := unseen(trace, digits):
+        title = f"Mistakes that change no number of this problem in {digits} decimals:"
+        yield Heading(title, level=2)
+        yield Table((), [((name, "label"), (words, "")) for name, words in hidden.items()], "ls")
     else:
-        yield [(f"Every mistake of the catalogue shows in {digits} decimals.", "right")]
-    width = max(map(len, hidden), default=0)
-    for name, words in hidden.items():
-        yield [(f"  {name.ljust(width)}  ", "label"), (words, "")]
+        yield Sentence(f"Every mistake of the catalogue shows in {digits} decimals.", "right")
     if sum(step.array.size for step in trace) <= MAX_SLIP_NUMBERS:
         yield from _slips(problem, trace, digits)
 
 
-def _slips(problem: Problem, trace: Trace, decimals: int) -> Iterator[Line]:
+def _slips(problem: Problem, trace: Trace, decimals: int) -> Group:
     """Yield how large a slip in one number can pass as rounding, and what to ask for instead."""
     marking, parts = with_step_names(trace)
     named = (parts[word][0].name if word in parts else word for word in marking.ask)
@@ -38,10 +34,10 @@ def _slips(problem: Problem, trace: Trace, decimals: int) -> Iterator[Line]:
     largest = max(slips.values())
     names = all_of(list(asked))
     verb = "is" if len(asked) == 1 else "are"
-    yield [(f"Where {names} {verb} handed in, in {decimals} decimals:", "title")]
-    for name, slip in slips.items():
-        units = count_of(slip, "unit")
-        yield [(f"  {name}: ", "label"), (f"a slip of {units} in the last place can pass", "")]
+    yield Heading(f"Where {names} {verb} handed in, in {decimals} decimals:", level=2)
+    slip = "a slip of {} in the last place can pass".format
+    rows = [((n, "label"), (slip(count_of(size, "unit")), "")) for n, size in slips.items()]
+    yield Table((), rows, "ls")
     better = better_step(problem, asked, decimals, largest) if largest > 1 else None
     if better is not None:
-        yield [(f"  ask for {better}, too, and only smaller ones can", "")]
+        yield Sentence(f"ask for {better}, too, and only smaller ones can")

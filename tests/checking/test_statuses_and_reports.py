@@ -21,7 +21,7 @@ from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.mistakes.conventions import CONVENTIONS
 from attncli.core.calculation.mutations import MUTATIONS
 from attncli.formats import FORMATS, formats_of
-from attncli.printing.report import report_record
+from attncli.printing.report_record import report_record
 from attncli.printing.selection import Selection
 from tests.checking.judged_cases import MARKS, marks, problem_of
 from tests.conftest import ROOT, TYPICAL_SAMPLES, Attn, cases

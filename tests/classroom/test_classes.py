@@ -16,9 +16,7 @@ from xml.etree import ElementTree
 import pytest
 
 import attncli
-from attncli.printing.report import report_page
-from attncli.printing.selection import ReportSelection
-from attncli.printing.verdicts import verdict
+from attncli.printing.verdicts import missing, verdict
 from attncli.reading import read as reading
 from attncli.reading import submissions
 from tests.classroom.course import COURSE, RIGHT, SMALL, book, graded, write
@@ -111,8 +109,7 @@ def test_a_page_holds_no_number_but_the_students_own(
     page = path.read_text()
     ElementTree.fromstring(page.partition("\n")[2])  # it is well-formed
     report = attncli.check(attncli.load(source), attncli.load_answers(sheet)[0])
-    told = report_page(report, ReportSelection())
-    counted = numbers_in(verdict(report), *told.said, *told.missing)
+    counted = numbers_in(verdict(report), *report.said, *missing(report))
     own = numbers_in(sheet.read_text()) | set("0123")  # labels, and the 3 of √3
     markup = r'(?s)<style>.*?</style>|<meta [^>]*>|</?h\d[^>]*>|width="[^"]*"'
     text = re.sub(markup, " ", page)

@@ -25,8 +25,9 @@ from attncli.checking.judging.judged_steps import LAST_DIGIT, Compared
 from attncli.core.records import replace
 from attncli.core.text.strings import visible
 from attncli.printing.layout import plain_text
+from attncli.printing.prose import pages
+from attncli.printing.report import groups
 from attncli.printing.selection import ReportSelection
-from attncli.printing.table import report_lines
 from attncli.printing.verdicts import last_digits, verdict
 from attncli.reading.document import Unread, submission_of
 from tests.conftest import SAMPLES, cases, in_terminal
@@ -136,7 +137,7 @@ def test_words_of_students_break_no_table_of_a_class(names: list[str], comment: 
     assert {len(row) for row in rows} == {5}  # one of them has no title
     assert len(rows) == len(reports) + 2
     for row, report in zip(rows[2:], reports, strict=True):
-        assert words_of(page_of(row[0])) == plain(report.name)
+        assert words_of(page_of(row[1])) == plain(report.name)
     page = page_of(text)
     shown = re.findall("<tr>.*?</tr>", page, re.DOTALL)
     assert [len(re.findall("<t[dh]", row)) for row in shown] == [5] * (len(reports) + 1)
@@ -196,7 +197,7 @@ def test_sentences_are_as_wide_as_the_terminal_and_tables_as_they_were() -> None
     narrow, wide = (
         [
             plain_text(line)
-            for page in report_lines([report], ReportSelection(), width)
+            for page in pages(groups, [[report]], ReportSelection(), width)
             for line in page
         ]
         for width in (44, None)
@@ -221,8 +222,8 @@ def test_the_verdicts_of_a_class_start_in_one_column(width: int) -> None:
 def test_labels_are_above_their_columns_where_a_number_is_not_a_number() -> None:
     own = problem(X=[[-1]], tokens=["AI"], score="cosine")
     report = attncli.check(own, {"K": [[0]], "scores": [["-0.1"]]})
-    (page,) = report_lines([report], ReportSelection(), 80)
-    lines = [plain_text(line) for line in page]
+    shown = pages(groups, [[report]], ReportSelection(), 80)
+    lines = [plain_text(line) for group in shown for line in group]
     labels, row = (line for line in lines if "nan" in line or line.split() == ["AI"] * 3)
     ends = [found.end() for found in re.finditer("AI", labels)]
     assert ends[1:] == [row.index("nan") + 3, row.rindex("1") + 1]

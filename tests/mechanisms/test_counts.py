@@ -10,8 +10,9 @@ import pytest
 
 import attncli
 from attncli.core.calculation.counts import COUNTED, CountedArray, count
-from attncli.printing.counts import lines
+from attncli.printing.counts import page
 from attncli.printing.layout import plain_text
+from attncli.printing.prose import pages
 from attncli.printing.selection import Selection
 from tests.conftest import SAMPLE_FILES, SAMPLES
 from tests.mechanisms.table import Keys, as_lists, problem_of, recorded, rows
@@ -169,7 +170,8 @@ def test_large_problems_are_counted_without_numbers() -> None:
 def test_a_narrow_terminal_has_names_in_place_of_formulas() -> None:
     work = count(attncli.load(SAMPLES / "sentence.yaml"))
     wide, medium, narrow = (
-        "\n".join(map(plain_text, lines(work, Selection(), width))) for width in (160, 75, 65)
+        "\n".join(plain_text(line) for group in groups for line in group)
+        for groups in (pages(page, [work], Selection(), width) for width in (160, 75, 65))
     )
     assert "scores = Q Kᵀ" in wide
     assert "(2, 5, 5)" in medium
