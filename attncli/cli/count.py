@@ -9,15 +9,22 @@ from attncli.cli import options, targets
 from attncli.cli.output import BAD_INPUT
 from attncli.cli.run import Run
 from attncli.cli.terminal import DisplayFlags, terminal_width, write_lines
+from attncli.core.records import replace
 
 COUNT_FORMATS = "table, json, csv or markdown."
-BYTES_HELP = "The size of a number in the cache; by default that of the file's floats, 8 in YAML."
+BYTES_HELP = """The size of a number in the cache; by default that of the file's floats, 8 in YAML,
+and 2 of shapes."""
+LENGTH_HELP = "How many tokens a model works on that a config.json describes; by default 1."
+MAX_LENGTH = 131_072
 
 
 def count(
     inputs: Annotated[list[str], typer.Argument(metavar="INPUT...", help=options.INPUTS_HELP)],
     *,
     only: options.Only = None,
+    length: Annotated[
+        int, options.content("--length", metavar="N", min=1, max=MAX_LENGTH, help=LENGTH_HELP)
+    ] = 1,
     number_bytes: Annotated[
         int | None, options.content("--bytes", metavar="N", min=1, help=BYTES_HELP)
     ] = None,
@@ -36,7 +43,8 @@ def count(
 
     format_ = targets.format_name("counts", format_, out)
     selection = Selection(only=options.step_names(only), quiet=quiet)
-    run = Run(inputs, settings.overrides(), keep_going, quiet)
+    overrides = replace(settings.overrides(), only_shapes=True, length=length)
+    run = Run(inputs, overrides, keep_going, quiet)
     run.is_one_file = out is not None and not targets.is_many(out)
     every = run.each(partial(work_of, only=selection.only, number_bytes=number_bytes))
     if format_ == "table" and out is None:

@@ -185,7 +185,7 @@ class Run:
                 if one.source == "-" and one.content is None:
                     wait_for("a problem")
             try:
-                documents = one.read(standard_input(), options)
+                documents = one.read(standard_input(), options, self.overrides.only_shapes)
                 for problem in load_stream(documents, self.overrides, forms):
                     if problem is not None:
                         number += 1

@@ -15,6 +15,7 @@ from attncli.core.errors import InputError, as_damage, fail
 from attncli.core.numbers.written import vanishes
 from attncli.core.problem.key_values import MAX_KEPT_AS_WRITTEN
 from attncli.core.problem.keys import KEYS, TEXT_KEYS
+from attncli.core.problem.shapes import may_be_outline
 from attncli.core.text.strings import visible
 from attncli.reading.document import Raw, assign
 from attncli.reading.files import PACKED_BY
@@ -77,9 +78,12 @@ def table_of(text: str) -> Array | None:
     return array
 
 
-def read(file: BinaryIO) -> dict[str, Raw]:
-    """Return the arrays of NPZ or safetensors by key, or the one array of an NPY file as X."""
-    arrays = _loaded(file)
+def read(file: BinaryIO, only_shapes: bool = False) -> dict[str, Raw]:
+    """Return the arrays of NPZ or safetensors by key, or the one array of an NPY file as X.
+
+    With `only_shapes`, large ones are outlines, whose numbers are not read.
+    """
+    arrays = _loaded(file, only_shapes)
     if not isinstance(arrays, dict):
         return {"X": arrays}
     about = arrays.pop(OPTIONS_ARRAY, None)
@@ -119,7 +123,7 @@ def names(file: BinaryIO) -> list[str]:
         return []
 
 
-def _loaded(file: BinaryIO) -> Any:
+def _loaded(file: BinaryIO, only_shapes: bool) -> Any:
     import warnings
 
     size = file.seek(0, os.SEEK_END)
@@ -130,11 +134,12 @@ def _loaded(file: BinaryIO) -> Any:
     with as_damage(*damage), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # NumPy warns of headers that old versions wrote
         if start == NPY:
-            return _array(file, size, "X")
-        return _arrays(file, size) if start.startswith(b"PK") else _tensors(file, size)
+            return _array(file, size, "X", only_shapes)
+        read = _arrays if start.startswith(b"PK") else _tensors
+        return read(file, size, only_shapes)
 
 
-def _arrays(file: BinaryIO, size: int) -> dict[str, Any]:
+def _arrays(file: BinaryIO, size: int, only_shapes: bool) -> dict[str, Any]:
     """Return the arrays of a zip file of `size` bytes, unless it is a zip bomb."""
     from zipfile import ZipFile, ZipInfo
 
@@ -151,9 +156,9 @@ def _arrays(file: BinaryIO, size: int) -> dict[str, Any]:
 
         def read_member(key: str, member: ZipInfo) -> Any:
             with archive.open(member) as inside:
-                return _array(inside, member.file_size, key)
+                return _array(inside, member.file_size, key, only_shapes)
 
-        if unpacked <= SMALL_FILE:
+        if unpacked <= SMALL_FILE or only_shapes:
             return dict(zip(keys, map(read_member, keys, members), strict=True))
         from concurrent.futures import ThreadPoolExecutor  # few files need it
 
@@ -170,7 +175,7 @@ def _refuse_names(keys: list[str]) -> None:
         raise fail(message, hint="save it with one of them")
 
 
-def _tensors(file: BinaryIO, size: int) -> dict[str, Any]:
+def _tensors(file: BinaryIO, size: int, only_shapes: bool) -> dict[str, Any]:
     """Return the arrays of a safetensors file: https://github.com/huggingface/safetensors#format.
 
     It begins with the length of a header in JSON, which says what the bytes after it are.
@@ -184,6 +189,8 @@ def _tensors(file: BinaryIO, size: int) -> dict[str, Any]:
     _refuse_names([key for key, _ in about])
     import numpy as np
 
+    from attncli.core.arithmetic.floats import outline
+
     arrays, left = dict[str, Any](), size - first
     for key, claims in about:
         kind, shape, (start, end) = (claims[k] for k in ("dtype", "shape", "data_offsets"))
@@ -196,9 +203,12 @@ def _tensors(file: BinaryIO, size: int) -> dict[str, Any]:
         left -= end - start
         if end - start != prod(shape) * dtype.itemsize or end > size - first or left < 0:
             raise _claimed(key, prod(shape))
+        is_half = kind == "BF16"
+        if only_shapes and _is_outlined(key, prod(shape), "f" if is_half else dtype.kind):
+            arrays[key] = outline(shape, "<f4" if is_half else dtype)
+            continue
         file.seek(first + start)
         array = np.ndarray(shape, dtype, file.read(end - start))
-        is_half = kind == "BF16"
         arrays[key] = (array.astype("<u4") << 16).view("<f4") if is_half else array
     return arrays
 
@@ -208,7 +218,12 @@ def _claimed(key: str, count: int) -> InputError:
     return fail(message, hint="the file was cut off, or was made to take memory")
 
 
-def _array(file: IO[bytes], size: int, key: str) -> Any:
+def _is_outlined(key: str, count: int, kind: str) -> bool:
+    """Return whether the numbers of an array are not read; a small one may be an option."""
+    return count > MAX_KEPT_AS_WRITTEN and kind == "f" and may_be_outline(key)
+
+
+def _array(file: IO[bytes], size: int, key: str, only_shapes: bool) -> Any:
     """Return the array of a file of `size` bytes, unless its header claims more numbers."""
     from numpy.lib import format as npy
 
@@ -223,6 +238,10 @@ def _array(file: IO[bytes], size: int, key: str) -> Any:
     # Texts without a character take no bytes in the file, but some in memory.
     if count * max(dtype.itemsize, 1) > size:
         raise _claimed(key, count)
+    if only_shapes and _is_outlined(key, count, dtype.kind):
+        from attncli.core.arithmetic.floats import outline
+
+        return outline(shape, dtype)
     file.seek(0)
     array = npy.read_array(file, allow_pickle=False)
     if array.dtype.kind == "U":  # NumPy reads any 32 bits as a character, on which Python fails

@@ -22,6 +22,7 @@ from attncli.core.problem.rows import (
     with_rows,
 )
 from attncli.core.problem.rules_and_layers import with_only_layer
+from attncli.core.problem.shapes import may_be_outline
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import visible
 from attncli.reading.document import PAUSE, Document, FileName, Raw, assign
@@ -41,6 +42,8 @@ class Overrides(Record):
     options: Mapping[str, str] = EMPTY
     matrices: Mapping[str, str] = EMPTY
     allow_outside: bool = False
+    only_shapes: bool = False  # whether the numbers of large arrays are not read
+    length: int = 1  # the number of tokens of a model
 
 
 def load(
@@ -90,8 +93,10 @@ def load_each(
     source: FileName, overrides: Overrides | None = None, stdin: BinaryIO | None = None
 ) -> Iterator[Problem | InputError]:
     """Yield every problem of a file as it comes, or the error of one that is wrong."""
-    documents = read(source, stdin, csv_options(), as_arrays=True)
-    stream = load_stream(documents, overrides or Overrides(), {})
+    overrides = overrides or Overrides()
+    shapes = overrides.only_shapes
+    documents = read(source, stdin, csv_options(), as_arrays=True, only_shapes=shapes)
+    stream = load_stream(documents, overrides, {})
     return (problem for problem in stream if problem is not None)
 
 
@@ -124,8 +129,10 @@ def from_flags(overrides: Overrides) -> Problem:
 
 def _problem(document: Document, overrides: Overrides, forms: Forms | None = None) -> Problem:
     options = {k: x if "." in k else flag_value(k, x) for k, x in overrides.options.items()}
+    if "model_type" in document.values:
+        document = _shapes_of_model(document, overrides.length)
     _refuse_open_keys(document)
-    source = ProblemSource(document)
+    source = ProblemSource(document, overrides.only_shapes)
     with located(source.locate):
         source.read_keys()
         for key, value in options.items():
@@ -152,6 +159,13 @@ def _problem(document: Document, overrides: Overrides, forms: Forms | None = Non
         return Problem.of_values(source.values, source.locate, forms=forms)
 
 
+def _shapes_of_model(config: Document, length: int) -> Document:
+    from attncli.mechanisms.transformer.model_config import problem_of
+
+    with located(config.locate):
+        return replace(config, values=problem_of(config.values, length), open_keys=())
+
+
 def flag_of(key: str) -> str:
     """Return the option that sets a key, or a part of one such as `marking.ask`."""
     if part := key.partition(".")[2]:
@@ -163,8 +177,9 @@ def flag_of(key: str) -> str:
 class ProblemSource:
     """The values of the keys of a problem, and their places."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, only_shapes: bool = False) -> None:
         self.document = document
+        self.only_shapes = only_shapes
         self.values = dict(document.values)
         self.rows: dict[str, list[errors.KeyPath]] = {}  # of matrices, each written by itself
         self.places: dict[str, errors.Locate] = {}  # of flags, other files, keys under other names
@@ -294,7 +309,8 @@ class ProblemSource:
                 self.set_matrix(key, value, folder)
 
     def set_matrix(self, key: str, name: str, folder: Folder | None) -> None:
-        document = matrix_of(key, name, folder, as_array=True)
+        shapes = self.only_shapes and may_be_outline(key)
+        document = matrix_of(key, name, folder, as_array=True, only_shapes=shapes)
         assign(self.values, key, document.values["X"])
         self.places[key] = below(document.locate, "X")
         self._take_labels(key, document.labels.get("X", (None, None)))
@@ -304,11 +320,13 @@ def names_file(value: Raw) -> bool:
     return isinstance(value, str) and value.strip().lower().endswith(MATRIX_SUFFIXES)
 
 
-def matrix_of(key: str, name: str, folder: Folder | None, as_array: bool = False) -> Document:
+def matrix_of(
+    key: str, name: str, folder: Folder | None, as_array: bool = False, only_shapes: bool = False
+) -> Document:
     """Read the matrix file that a key names, in the folder of its file, or a flag without folder.
 
     An error about the file as a whole is one of the key. With `as_array`, a large matrix does not
-    keep its digits as they were written.
+    keep its digits as they were written; with `only_shapes`, its numbers are not read.
     """
     name = name.strip()
 
@@ -318,7 +336,8 @@ def matrix_of(key: str, name: str, folder: Folder | None, as_array: bool = False
         return replace(fault if has_line else whole, needs="files")
 
     with errors.changed(of_key):
-        return matrix_file(folder.file(name) if folder else Path(name), name, as_array)
+        path = folder.file(name) if folder else Path(name)
+        return matrix_file(path, name, as_array, only_shapes)
 
 
 def flag_place(flag: str) -> errors.Locate:

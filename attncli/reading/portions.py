@@ -45,7 +45,9 @@ class Portion(NamedTuple):  # as it is made and sent in a tenth of the time of a
     number: int = 0
     before: int = 0
 
-    def read(self, stdin: BinaryIO | None, options: Options) -> Iterator[Document]:
+    def read(
+        self, stdin: BinaryIO | None, options: Options, only_shapes: bool = False
+    ) -> Iterator[Document]:
         """Yield the documents in it, with pauses and large tables as arrays; see `read.read`."""
         if isinstance(self.content, InputError):
             raise self.content
@@ -54,7 +56,9 @@ class Portion(NamedTuple):  # as it is made and sent in a tenth of the time of a
             chunk = Chunk(name, self.content, self.lines)
             return yaml_documents.documents(chunk)
         stdin = stdin if self.content is None else io.BytesIO(self.content)
-        return read.read(self.source, stdin, options, as_arrays=True, pauses=True)
+        return read.read(
+            self.source, stdin, options, as_arrays=True, pauses=True, only_shapes=only_shapes
+        )
 
 
 def lists_of(sources: Iterable[str], stdin: BinaryIO | None) -> Iterator[list[Portion] | None]:

@@ -49,7 +49,7 @@ MARKS = b"<!-- answer: ", rb"\attnanswer{"
 
 
 class Source(Record):
-    """An open file, and how it is read; the four attributes after `data` are those of `read`."""
+    """An open file, and how it is read; the five attributes after `data` are those of `read`."""
 
     name: str
     suffix: str
@@ -60,6 +60,7 @@ class Source(Record):
     of_class: KnownClass | None = None
     as_arrays: bool = False
     pauses: bool = False
+    only_shapes: bool = False
     extract: Extract | None = None  # the text that is read in place of the file
 
 
@@ -70,17 +71,19 @@ def read(
     of_class: KnownClass | None = None,
     as_arrays: bool = False,
     pauses: bool = False,
+    only_shapes: bool = False,
 ) -> Iterator[Document]:
     """Yield every document of a file as it comes. One that cannot be read holds its error.
 
     `options` are words that are options in CSV. For answers, `of_class` is what is known of the
     class: a table may hold the answers of all, and a document may be empty. With `as_arrays`, a
     large CSV table is an array, without its written digits; with `pauses`, there is a `PAUSE`
-    wherever the next document may not be there yet.
+    wherever the next document may not be there yet. With `only_shapes`, the numbers of large
+    arrays are not read.
     """
     with opened(source, stdin) as begun:
         how = replace(begun, options=options, of_class=of_class, as_arrays=as_arrays, pauses=pauses)
-        yield from _documents(how)
+        yield from _documents(replace(how, only_shapes=only_shapes))
 
 
 def read_bytes(
@@ -105,10 +108,13 @@ def read_table(source: FileName, stdin: BinaryIO | None = None) -> Table:
         return CsvText("".join(decoded(begun.data, begun.name)), begun.name)
 
 
-def matrix_file(path: Path, name: str, as_arrays: bool = False) -> Document:
+def matrix_file(
+    path: Path, name: str, as_arrays: bool = False, only_shapes: bool = False
+) -> Document:
     """Read a CSV or NPY file of one matrix, as a document with the key X."""
     with opened(path, name=name) as begun:
-        first, *others = _documents(replace(begun, as_arrays=as_arrays))
+        how = replace(begun, as_arrays=as_arrays, only_shapes=only_shapes)
+        first, *others = _documents(how)
     if first.error:
         raise first.error
     if others or len(first.values) != 1:
@@ -244,9 +250,9 @@ def _of_arrays(source: Source) -> Iterator[Document]:
     from attncli.reading import arrays
 
     if source.name == STDIN or not source.file.seekable():
-        values = arrays.read(io.BytesIO(b"".join(source.data)))
+        values = arrays.read(io.BytesIO(b"".join(source.data)), source.only_shapes)
     else:
-        values = arrays.read(source.file)
+        values = arrays.read(source.file, source.only_shapes)
         source.file.seek(0, os.SEEK_END)
         deque(source.data, maxlen=0)  # raises an error for a file that was changed
     if any(re.fullmatch(r"arr_\d+", key) for key in values):  # np.savez(file, X, W_q) calls them so

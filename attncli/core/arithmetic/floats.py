@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from math import fsum
+from math import fsum, prod
 from typing import Any
 
 import numpy as np
@@ -134,6 +134,9 @@ def _split(array: Array, splitter: float) -> tuple[Array, Array]:
     return high, array - high
 
 
+MAX_NUMBERS = 10**18
+"""Maximum number of elements of an array, which has at most 2^63 bytes."""
+
 BYTES_OF_OBJECT = 32
 """Size of an element that is a float of Python: 8 bytes in the array, and 24 of the object."""
 
@@ -182,6 +185,11 @@ class Outline(np.ndarray[Any, Any]):
             return np.empty((0, self.ndim), int)
         if function in (np.sort, np.zeros_like):
             return args[0].copy()
+        if function is np.concatenate and "axis" in options:
+            size = sum(one.shape[options["axis"]] for one in args[0])
+            return _resized(self, options["axis"], size)
+        if function is np.repeat and "axis" in options:
+            return _resized(self, options["axis"], self.shape[options["axis"]] * args[1])
         if function in (np.broadcast_to, np.broadcast_arrays):
             options = {**options, "subok": True}
         result = super().__array_function__(function, types, args, options)
@@ -190,6 +198,17 @@ class Outline(np.ndarray[Any, Any]):
         ):
             return result  # parts of an array, or a view
         return outline(result.shape, result.dtype)
+
+    def __getitem__(self, place: Any) -> Any:
+        """Return a part; rows in any order, as of a table, are not made of numbers either."""
+        if not (isinstance(place, tuple) and place[:1] == (...,)):
+            return super().__getitem__(place)
+        lists = [at for at, one in enumerate(place) if isinstance(one, list)]
+        if len(lists) != 1:
+            return super().__getitem__(place)
+        at = lists[0]
+        first = super().__getitem__((*place[:at], slice(1), *place[at + 1 :]))
+        return _resized(first, at - len(place), len(place[at]))
 
     def __setitem__(self, place: Any, value: Any) -> None:
         """Leave the numbers as they are."""
@@ -213,7 +232,9 @@ class _Number(np.ndarray[Any, Any]):
 
 
 def outline(shape: Sequence[int], dtype: Any) -> Outline:
-    """Return a new outline."""
+    """Return a new outline; raise an OverflowError for more numbers than NumPy can count."""
+    if prod(shape) > MAX_NUMBERS:
+        raise OverflowError
     number = _Number((), dtype)
     number.fill(1)
     array: Outline = np.broadcast_to(number, shape).view(Outline)
@@ -222,6 +243,12 @@ def outline(shape: Sequence[int], dtype: Any) -> Outline:
     Outline.in_use += number.bytes_of_outline
     Outline.peak = max(Outline.peak, Outline.in_use)
     return array
+
+
+def _resized(array: Array, axis: int, size: int) -> Outline:
+    shape = [*array.shape]
+    shape[axis] = size
+    return outline(shape, array.dtype)
 
 
 def _sample(item: Any) -> Any:

@@ -41,7 +41,7 @@ from attncli.core.numbers.matrices import to_vector
 from attncli.core.numbers.parser import parse
 from attncli.core.numbers.written import dotted, to_count, to_number
 from attncli.core.records import Record
-from attncli.core.tape.operations import Add
+from attncli.core.tape.operations import Add, Row
 from attncli.core.tape.step import Operation, Step
 from attncli.core.tape.tape import Tape
 from attncli.core.text.strings import count_of
@@ -203,6 +203,14 @@ def _check_input(p: Settings, problem: Any) -> None:
         raise fail("two kinds of positions are added to X", "positions", needs="values")
 
 
+def _check_learned(p: Settings, problem: Any) -> None:
+    _check_input(p, problem)
+    rows, tokens = problem.sizes["places"], problem.sizes["n"]
+    if rows < tokens:
+        message = f"positions.P has {count_of(rows, 'row')}, but there are {tokens} tokens"
+        raise fail(message, "positions", "P", hint="write a row for each", needs="sizes")
+
+
 POSITIONS = Table(Position)
 
 
@@ -229,15 +237,18 @@ def sinusoidal(tape: Tape, x: Step, positions: Settings) -> Step:
     "input",
     "x + row t of P",
     "Gehring et al. 2017, section 3.1",
-    (Parameter("P", ("n", "d_model"), required=True),),
-    _check_input,
+    (Parameter("P", ("places", "d_model"), required=True),),
+    _check_learned,
 )
 def learned(tape: Tape, x: Step, positions: Settings) -> Step:
     """X + P (Gehring et al. 2017, section 3.1); a memory has its positions already."""
     if x.key == "memory":
         return x
-    p = tape.put("P", positions["P"], ("query", "model"), key="positions.P")
-    return tape.record("embedded", Add(x, p), why=Embedded.why)
+    n, rows = x.array.shape[-2], positions["P"].shape[-2]
+    axes = ("query" if rows == n else "place", "model")
+    p = tape.put("P", positions["P"], axes, key="positions.P")
+    added = p if rows == n else Row(p, 0, n)  # a model's table has rows for longer texts, too
+    return tape.record("embedded", Add(x, added), why=Embedded.why)
 
 
 @POSITIONS.row(

@@ -82,6 +82,7 @@ def compute(
     names = keys_of(only, problem.names)
     with located(problem.source):
         _check_names(names)
+        _refuse_outlines(problem)
         unrounded: Trace | None = None
         work: Callable[[Expression], Array] = array_of
         if rounded and problem.round is not None:
@@ -101,6 +102,13 @@ def compute(
         if tape.has_weights_taken or all(name in trace for name in names):
             return trace
         return with_meant_steps(trace, names)
+
+
+def _refuse_outlines(problem: Problem) -> None:
+    for key, array in problem.matrices().items():
+        if isinstance(array, Outline):
+            message = f"{key} is a shape without numbers, which only attn count takes"
+            raise fail(message, *key.split("."), hint="write its numbers, such as [[1, 0], [0, 1]]")
 
 
 def _check_names(names: Collection[str]) -> None:

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from attncli.core.arithmetic.elements import ERF, Array, CallRecorder, each
+from attncli.core.arithmetic.floats import MAX_NUMBERS
 from attncli.core.calculation.compute import outlined
 from attncli.core.calculation.trace import Trace, with_meant_steps
-from attncli.core.errors import located
+from attncli.core.errors import fail, located
 from attncli.core.problem.key_values import keys_of
 from attncli.core.problem.keys import KINDS
 from attncli.core.problem.problem import Problem
@@ -92,10 +93,14 @@ def count(
     ({'multiply_adds': 6, 'parameters': 3}, Counter({'V': 3, 'K': 1}))
     """
     with located(problem.source):
-        trace = outlined(problem)
+        try:
+            trace = outlined(problem)
+        except OverflowError:
+            message = f"a step has more than {MAX_NUMBERS:,} numbers"
+            raise fail(message, hint="take smaller sizes") from None
         if names := keys_of(only, problem.names):
             trace = with_meant_steps(trace, names)
-    number_bytes = number_bytes or trace.last.array.itemsize
+    number_bytes = number_bytes or (2 if problem.is_half else trace.last.array.itemsize)
     has_cache = KINDS[problem.kind].by_position
     counts: dict[str, Mapping[str, int]] = {}
     per_token: Counter[str] = Counter()

@@ -10,14 +10,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from itertools import chain
-from math import isfinite
+from math import isfinite, prod
 from numbers import Number
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.arithmetic.floats import all_finite
+from attncli.core.arithmetic.floats import Outline, all_finite, outline
 from attncli.core.errors import KeyPath, fail, needing
 from attncli.core.numbers import written
 from attncli.core.numbers.parser import MAX_LENGTH, NumberError
@@ -48,6 +48,11 @@ MAX_EXPRESSIONS = 200_000
 """Maximum number of characters of the expressions in a matrix; each takes up to 3 µs. Chosen."""
 MAX_NESTED_LISTS = 64
 
+OUTLINE = regex(r"\s*shape\s*\((.*)\)\s*", re.DOTALL)
+"""A matrix of which only the work is counted: shape(8192, 4096)."""
+MAX_OUTLINED = 10**15
+SIZES = regex(r"(?:\s*[1-9]\d{0,17}\s*,)*\s*[1-9]\d{0,17}\s*,?\s*")
+
 MAX_PADDED = 12
 """Maximum number of decimals of rounded floats; with more, floats have all their digits."""
 
@@ -62,6 +67,8 @@ def as_raw(raw: Any, path: KeyPath, copy: bool = False, depth: int = 0) -> Any:
     if depth > MAX_NESTED_LISTS:
         message = f"{dotted(path[:1])} has more than {MAX_NESTED_LISTS} lists inside each other"
         raise fail(message, *path[:1], hint="a list may not contain itself")
+    if isinstance(raw, Outline):
+        return raw
     if hasattr(raw, "__array__") and not isinstance(raw, np.generic):
         written.refuse_masked(raw, path)
         try:
@@ -108,13 +115,20 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False, truths: bool = 
     not copied. A flat list is one row. `infinite` allows −∞, `truths` true and false for 1 and 0.
     """
     block = as_block(raw)
+    if block is not None and (call := OUTLINE.fullmatch(block)):
+        if infinite or truths:
+            hint = "its numbers say which cells are blocked; write them, or such as mask: causal"
+            raise fail(f"{name_of(path)} cannot be a shape", *path, hint=hint, needs="text")
+        raw, block = _outlined(call[1], path), None
     with nullcontext() if block is None else needing("text"):
         rows: Any = raw if block is None else grid_in(block, path).words()
         rows = _without_truths(rows) if truths else rows
         if (axes := _axes(rows)) > MAX_AXES:
             message = f"{name_of(path)} has {'more' if axes > MAX_NESTED_LISTS else axes} axes"
             raise fail(f"{message}; {MAX_AXES} is the most", *path)
-        if hasattr(rows, "dtype"):  # among numbers that are added, true is meant for a mask
+        if isinstance(rows, Outline):
+            array: Array = rows
+        elif hasattr(rows, "dtype"):  # among numbers that are added, true is meant for a mask
             array = _from_numpy(rows, path, may_be_true=truths or not infinite)
         elif _is_list(rows):
             shape, numbers = flattened(rows, path, _numbers)
@@ -128,6 +142,17 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False, truths: bool = 
             _refuse_infinite(array, path, infinite)
         array.flags.writeable = False  # `as_raw` has done so for arrays of the user
         return array if array.ndim > 1 else array.reshape(1, -1)
+
+
+def _outlined(sizes: str, path: KeyPath) -> Outline:
+    if not SIZES.fullmatch(sizes):
+        message = f"the sizes of {name_of(path)} must be whole numbers of at least 1"
+        raise fail(message, *path, hint="write such as shape(8192, 4096)", needs="text")
+    shape = [int(size) for size in sizes.strip(", \t\n").split(",")]
+    if prod(shape) > MAX_OUTLINED:
+        message = f"{name_of(path)} has more than {MAX_OUTLINED:,} numbers"
+        raise fail(message, *path, hint="take smaller sizes", needs="text")
+    return outline(shape, np.float16)
 
 
 def as_block(raw: object) -> str | None:

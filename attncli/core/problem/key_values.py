@@ -241,7 +241,7 @@ def read_keys(named: Mapping[str, Any], copy: bool) -> tuple[dict[str, Any], dic
     _look_up(named)
     if "model_type" in named:
         message = "this is the config.json of a model, not a problem"
-        hint = "attn new --d-model 64 --heads 4 writes one of such sizes, which attn count counts"
+        hint = "attn count config.json counts its work, and attncli.load reads it as shapes"
         raise fail(message, "model_type", hint=hint)
     for key, written in named.items():
         if key not in KEYS:

@@ -54,7 +54,7 @@ def form_of(raw: Mapping[str, Any], values: Mapping[str, Any]) -> Hashable:
     form: list[Hashable] = []
     for key, value in values.items():
         if isinstance(value, np.ndarray) and may_differ(key):
-            form.append((key, value.shape, value.dtype))
+            form.append((key, value.shape, value.dtype, type(value)))
             is_unclear = value.ndim > 1 and value.shape[0] == 1 and is_flat(raw[key])
         elif key == "gradient":
             about = [(x.shape, x.dtype) if isinstance(x, np.ndarray) else x for x in value.values()]

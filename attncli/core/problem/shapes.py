@@ -59,6 +59,14 @@ def is_learned(key: str) -> bool:
     return bool(key) and (row is None or not {head, part}.intersection(row.fixed))
 
 
+def may_be_outline(key: str) -> bool:
+    """Return whether the work of a problem depends on the shape of a matrix alone.
+
+    The numbers of the others say which cells are blocked.
+    """
+    return OF_LAYER.sub("", key, 1).partition(".")[0] not in ("bias", "mask", "scores")
+
+
 def leading_axes(key: str, axes: int, heads: int, stacked: bool = False) -> tuple[str, ...]:
     """Return the names of the axes before those of the matrix: "batch", "head", or both.
 
