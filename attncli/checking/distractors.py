@@ -127,11 +127,11 @@ class Distractors:
 
     def at(self, places: Iterable[tuple[str, str]]) -> list[Distractor]:
         """Return the distractors of mistakes in steps, one for each way to make one, in order."""
-        steps = [(id_, place, self.trace[place]) for id_, place in places]
+        steps = {step.name: (step, self.trace.around(step)) for step in self.trace}
         changes = {
             (id_, place, way): change
-            for id_, place, step in steps
-            for way, (change, _) in enumerate(MISTAKES[id_].changes(step, self.trace.around(step)))
+            for id_, place in places
+            for way, (change, _) in enumerate(MISTAKES[id_].changes(*steps[place]))
         }
         count = MAX_CHANGED_NUMBERS // sum(array.size for array in self._right.values()) or 1
         rest, distractors = iter(changes.items()), list[Distractor | None]()
@@ -371,4 +371,4 @@ def alike_pairs(
         for key, rows, low, high in zip(keys, may_be_close, ends.low, ends.high, strict=True):
             is_close = agreement.is_within(lines[rows], Interval(low, high)).all(axis=-1)
             pairs.update(frozenset((key, keys[i])) for i in np.flatnonzero(rows)[is_close])
-    return pairs
+    return {pair for pair in pairs if len(pair) == 2}  # each agrees with itself, too

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import chain, combinations, islice, product
+from itertools import chain, islice, product
 from math import inf
 from typing import Any
 
@@ -92,8 +92,7 @@ class ShownMistakes:
         self.question = Question(original, asked, self.decimals, self.marking.tolerance)
         self._known: dict[Key, None] = {}  # every mistake, in the order of the search
         self._shown: dict[Key, int] = {}  # the largest count of numbers that show one
-        self._met: set[frozenset[Key]] = set()
-        self._apart: set[frozenset[Key]] = set()
+        self._sampled: list[tuple[set[Key], set[frozenset[Key]]]] = []  # those seen, those alike
         self._faulty = Counter[tuple[str, str]]()  # how many calculations had a fault there
 
     def add(self, trace: Trace) -> None:
@@ -103,9 +102,12 @@ class ShownMistakes:
         seen = [one for one in every if one.asked and one.seen]
         self._known |= dict.fromkeys(one.key for one in every)
         self._shown |= {one.key: max(one.seen, self._shown.get(one.key, 0)) for one in seen}
-        pairs = set(map(frozenset, combinations([one.key for one in seen], 2)))
-        self._met |= pairs
-        self._apart |= pairs - alike_pairs(seen, distractors.right, self.question.unit)
+        alike = alike_pairs(seen, distractors.right, self.question.unit)
+        self._sampled.append(({one.key for one in seen}, alike))
+
+    def _is_told_apart(self, pair: frozenset[Key]) -> bool:
+        """Return whether a calculation shows both mistakes, with different numbers."""
+        return any(pair <= seen and pair not in alike for seen, alike in self._sampled)
 
     def faults_of(self, trace: Trace, other: Faults | None = None) -> Faults:
         """Return the faults of a calculation; they are not all counted if `other` has no more."""
@@ -133,14 +135,18 @@ class ShownMistakes:
         self, distractors: Distractors, seen: Sequence[Distractor]
     ) -> set[frozenset[Key]]:
         """Return the pairs of mistakes that one calculation does not tell apart, but others do."""
-        pairs = alike_pairs(seen, distractors.right, self.question.unit) & self._apart
-        return {pair for pair in pairs if not _may_be_one(*pair)}
+        pairs = alike_pairs(seen, distractors.right, self.question.unit)
+        return {one for one in pairs if not _may_be_one(*one) and self._is_told_apart(one)}
 
     @property
     def never_apart(self) -> tuple[tuple[str, str], ...]:
         """The pairs of mistakes that give the same numbers in every step."""
-        never = self._met - self._apart
-        pairs = [pair for pair in combinations(self._shown, 2) if frozenset(pair) in never]
+        order = {key: place for place, key in enumerate(self._shown)}
+        alike = {pair for _, pairs in self._sampled for pair in pairs}
+        never = (
+            sorted(pair, key=order.__getitem__) for pair in alike if not self._is_told_apart(pair)
+        )
+        pairs = sorted(never, key=lambda pair: [order[key] for key in pair])
         return tuple(dict.fromkeys((a[0], b[0]) for a, b in pairs if not _may_be_one(a, b)))
 
     @property

@@ -207,10 +207,12 @@ class Drawing:
 
     def excess(self, matrices: Matrices) -> int:
         """Return `Projections.excess` of some numbers, with steps that have the original zeros."""
-        problem = self._problem.with_arrays(matrices)
-        return self.projections.excess_with(
-            lambda step: problem.array(step.key) if step.key in matrices else step.array
-        )
+
+        def numbers_of(step: Step) -> Array:
+            drawn = matrices.get(step.key)
+            return step.array if drawn is None else self._problem.laid_out(step.key, drawn)
+
+        return self.projections.excess_with(numbers_of)
 
     def with_any_zeros(self) -> Drawing | None:
         """Return this with any number of zeros; None if no matrix keeps those of the original."""

@@ -209,7 +209,9 @@ class Problem(ProblemFields):
                 values[head] = {**values[head], part: array} if part else array
         if self.layers:
             values["layers"] = rules_and_layers.with_arrays(changed, arrays)
-        values["rules"] = rules_and_layers.rules_of(changed)
+        heads = {key.partition(".")[0] for key in arrays}
+        if self.layers or not heads.isdisjoint(rules_and_layers.OF_RULES):
+            values["rules"] = rules_and_layers.rules_of(changed)
         return changed
 
     def with_rules(self, change: Callable[[Rules, Callable[[str], str]], Rules]) -> Problem:

@@ -68,6 +68,10 @@ def form_of(raw: Mapping[str, Any], values: Mapping[str, Any]) -> Hashable:
     return tuple(form)
 
 
+OF_RULES = ("score", "bias", "mask", "normalize", "qk_norm", "positions")
+"""The keys whose matrices are in the rules."""
+
+
 def rules_of(problem: Problem) -> Rules:
     """Return how scores come about in a problem, and become weights."""
     positions = _parts(problem, "positions")
