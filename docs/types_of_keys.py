@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from attncli.core.arithmetic.elements import Array
 from attncli.core.formulas.tree import Formula
 from attncli.core.problem.marking import Marking
+from attncli.core.problem.tour import Stop
 
 NumberLike: TypeAlias = str | float | Fraction | Decimal | None
 MatrixLike: TypeAlias = ArrayLike | Sequence[object] | NumberLike

@@ -176,7 +176,7 @@ def _other_sizes(problem: Problem) -> Iterator[tuple[str, dict[str, Any]]]:
         return
     if problem.X.size > LARGEST_WITH_OTHERS:
         return
-    keys = [key for key in problem.given if key not in ("answers", "marking")]
+    keys = [key for key in problem.given if key not in ("answers", "marking", "tour")]
     given = {key: problem.written.get(key, getattr(problem, key)) for key in keys}
     rows, words, zeros = list(given["X"]), given.get("tokens"), ["0"] * problem.X.shape[1]
     for count in (len(rows) - 1, len(rows) + 1):

@@ -27,9 +27,11 @@ from attncli.core.formulas.text import text
 from attncli.core.numbers.written import NumberAsWritten
 from attncli.core.problem.keys import KINDS
 from attncli.core.problem.shapes import is_transposed
+from attncli.core.problem.tour import Stop
+from attncli.core.tape.cell_names import at_of
 from attncli.core.tape.evaluation import array_of, evaluate, mapped, sources, walk
 from attncli.core.tape.step import LEADING, Expression, Operation, Step, notation_of
-from attncli.core.text.strings import label_text
+from attncli.core.text.strings import label_text, visible
 from attncli.pages.cell_formulas import PageCells, key_of
 from attncli.pages.markup import as_json, file_text
 
@@ -210,9 +212,17 @@ class LiveCells(PageCells):
             "round": problem.round,
             "problem": plain(written),
             "shifts": [self.programs.add(shift, known) for shift in self.programs.shifts()],
+            "tour": [self._stop(stop, known) for stop in problem.tour],
             "offset": problem.sizes.size("p") or 0 if by_position else None,
             **self._views(known),
         }
+
+    def _stop(self, stop: Stop, known: Mapping[Any, int]) -> list[Any]:
+        """Return the place of a step on the tape, the ids of its cells ([] for all), and a text."""
+        cells = stop.cells(self.trace.steps, self.trace.inputs)
+        ids = self._ids_of(cells.step)
+        at = [] if cells.is_whole else [at_of(cells.step, place) for place in cells.places]
+        return [known[key_of(cells.step)], [int(ids[one]) for one in at], visible(stop.text)]
 
     def _views(self, known: Mapping[Any, int]) -> Mapping[str, Any]:
         """Return the steps of the small map, and how it and the stage show a matrix.

@@ -69,7 +69,7 @@ def test_a_row_makes_flag_help_schema_names_hints_and_candidates(
 def test_every_key_that_is_no_array_has_a_flag_or_says_that_it_has_none() -> None:
     without = [key for key, row in KEYS.items() if not row.flags_of(key)]
     arrays = [key for key, row in KEYS.items() if isinstance(row.form, ArrayForm)]
-    assert without == ["student", "variant", "problem", *arrays, "answers", "marking"]
+    assert without == ["student", "variant", "problem", *arrays, "answers", "marking", "tour"]
 
 
 def test_every_key_is_of_use_in_some_kind() -> None:

@@ -449,7 +449,8 @@ var scripts = {
     press(d.body, ".");
     var second = lit("now");
     for (var i = 0; i < 3; i += 1) press(d.body, " ");
-    var scores = [on(), d.querySelector(".stop").textContent];
+    var inMap = () => texted(every(".map .scroll:not([hidden]) .caption"));
+    var scores = [on(), d.querySelector(".stop").textContent, inMap()];
     var framed = every(".step.on .frame:not([hidden])").length;
     press(d.body, "ArrowLeft");
     var back = on();
@@ -464,14 +465,48 @@ var scripts = {
     press(x.querySelector("input"), "Enter");
     var whole = [];  // is the explanation of each step
     for (var i = 0; i < 5; i += 1) {
+      if (i === 4) var reached = inMap();
       press(d.body, " ");
       whole.push(why.scrollHeight <= why.clientHeight);
     }
     press(d.body, "Escape");
     return {
-      opened, first, second, scores, framed, back, inputs, halted, changed, whole,
-      closed: [isOpen(), w.location.hash.slice(0, 1), every("td.later").length],
+      opened, first, second, scores, framed, back, inputs, halted, changed, whole, reached,
+      closed: [isOpen(), w.location.hash.slice(0, 1), every("td.later").length, inMap().length],
     };
+  },
+
+  the_stage_walks_through_a_tour() {
+    var stops = [], heads = (kind) => every(kind).flatMap((e, i) => (e.hidden ? [] : [i % 2 + 1]));
+    press(d.body, "f");
+    for (var i = 0; i < 4; i += 1) {
+      stops.push([
+        every(".step.on")[0].id, d.getElementById("says").textContent, texted(every(".step.on td.now"))[0] || "",
+        every(".step.on td.later").length + every(".step.on td.now").length, heads(".step.on .heads > div"),
+      ]);
+      press(d.body, " ");
+    }
+    return {opener: texted(every(".opener"))[0], stops, map: heads(".map .scroll").slice(0, 2)};
+  },
+
+  keys_of_the_stage() {
+    var isShown = (kind) => every(kind).some((e) => e.offsetParent);
+    var count = () => Number(/of (\d+)/.exec(d.querySelector(".stop").textContent)[1]);
+    var tools = () => [isShown(".controls .buttons"), isShown(".inputs [aria-label='1, not blocked']")];
+    var paper = () => w.getComputedStyle(page).getPropertyValue("--paper");
+    press(d.body, "f");
+    var found = {tools: [tools()], steps: [count()]}, before = paper();
+    ["c", "c"].forEach((name) => {
+      press(d.body, name);
+      press(d.body, "r");
+      found.tools.push(tools());
+      found.steps.push(count());
+    });
+    press(d.body, "d");
+    found.painted = [paper() !== before];
+    press(d.body, "d");
+    found.painted.push(paper() === before);
+    return found;
   },
 
   a_finger_is_lifted_where_the_page_moved() {

@@ -57,7 +57,7 @@ def seen(page: str, script: str, folder: Path, width: int = 1000) -> Any:
 
 def page_of(row: dict[str, Any]) -> str:
     if "sample" in row:
-        problem = attncli.load(SAMPLES / f"{row['sample']}.yaml")
+        problem = attncli.load(SAMPLES / f"{row['sample']}.yaml").with_keys(row.get("changes", {}))
     else:
         problem = attncli.Problem(**row["keys"])
     options = {name: row.get(name, False) for name in ("full", "reveal", "live")}

@@ -27,6 +27,7 @@ from attncli.core.problem.key_values import keys_of
 from attncli.core.problem.keys import KEYS, KINDS, OPTIONS
 from attncli.core.problem.problem import Problem
 from attncli.core.problem.rules_and_layers import may_differ
+from attncli.core.problem.tour import check_tour
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.evaluation import array_of, transform
 from attncli.core.tape.step import Expression, Step
@@ -148,6 +149,8 @@ def _recorded(tape: Tape, problem: Problem, unrounded: Trace | None) -> Trace:
     method(tape, problem)
     if problem.names:
         _check_course_names(tape, problem)
+    if tape.wanted is None and tape.take_rows is None:  # else there may be steps that are not made
+        check_tour(problem.tour, tape.steps, tape.inputs)
     for step in (*tape.inputs.values(), *tape.steps.values()):
         step.array.flags.writeable = False
     warnings = (*problem.warnings, *tape.warnings)

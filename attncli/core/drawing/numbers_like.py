@@ -253,7 +253,7 @@ class Drawing:
         parts = {part: getattr(marking, part) for part in Marking.fields} if marking else {}
         changed = {part: x for part, x in parts.items() if x != Marking.defaults[part]}
         lists = {part: [*x] if isinstance(x, tuple) else x for part, x in changed.items()}
-        left_out = dict.fromkeys(("student", "variant", "answers"))
+        left_out = dict.fromkeys(("student", "variant", "answers", "tour"))
         return Problem(**{**values, **left_out, "marking": lists or None})
 
 

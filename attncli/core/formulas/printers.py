@@ -213,11 +213,14 @@ class MathML(Printer):
         return "<mo>…</mo>"
 
     def cell(self, node: tree.Cell, first: bool) -> str:
-        base = self(tree.named(node.name))
-        if node.lead:
-            numbers = "".join(self(tree.Number(str(number))) for _, number in node.lead)
-            base = f"<msup>{base}{self.group(numbers)}</msup>"
-        below = "<mo>,</mo>".join(map(self.place, node.places))
+        name = tree.named(node.name)
+        base, below = self(name), "<mo>,</mo>".join(map(self.place, node.places))
+        above = "".join(self(tree.Number(str(number))) for _, number in node.lead)
+        if above and below and not name.below:
+            return f"<msubsup>{base}<mrow>{below}</mrow>{self.group(above)}</msubsup>"
+        base = f"<msup>{base}{self.group(above)}</msup>" if above else base
+        if name.below and below:  # a name with a subscript takes no second one: W_q[1, 1]
+            return f"<mrow>{base}{self.fenced('[]', below)}</mrow>"
         return f"<msub>{base}<mrow>{below}</mrow></msub>" if below else base
 
     def times(self, node: tree.Times, first: bool) -> str:

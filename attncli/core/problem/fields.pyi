@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from attncli.core.arithmetic.elements import Array
 from attncli.core.formulas.tree import Formula
 from attncli.core.problem.marking import Marking
+from attncli.core.problem.tour import Stop
 
 NumberLike: TypeAlias = str | float | Fraction | Decimal | None
 MatrixLike: TypeAlias = ArrayLike | Sequence[object] | NumberLike
@@ -116,6 +117,7 @@ class ProblemFields:
     names: Mapping[str, str]
     answers: Mapping[str, Any] | None
     marking: Marking
+    tour: tuple[Stop, ...]
 
 class ProblemKeys(TypedDict, total=False):
     title: NumberLike
@@ -217,3 +219,4 @@ class ProblemKeys(TypedDict, total=False):
     names: Mapping[str, str] | str | None
     answers: Mapping[str, object] | None
     marking: Marking | Mapping[str, object] | None
+    tour: Sequence[Mapping[str, object]] | None

@@ -14,6 +14,7 @@ from attncli.core.declare import Declared, Mechanism, Option, declared, key
 from attncli.core.numbers.forms import LABELS, SOME_KEYS, TEXT, Form, choice
 from attncli.core.problem import values
 from attncli.core.problem.marking import COURSE_NAMES, MARKING, Marking
+from attncli.core.problem.tour import STOPS
 
 
 def layer_forms() -> dict[str, Form]:
@@ -90,6 +91,7 @@ class EveryKindLast(Declared):
     names = key(COURSE_NAMES, "what a course calls the steps", {}, example="a: scores, b: weights")
     answers = key(values.ANSWERS, "hand-worked matrices by step name, for `attn check`", flags=())
     marking = key(MARKING, "what `attn check` asks: digits, steps, points", Marking(), flags=())
+    tour = key(STOPS, "what the stage of a live page shows, with a sentence each", (), flags=())
 
 
 TEXT_KEYS = ("title", "notes", "student", "variant", "problem")

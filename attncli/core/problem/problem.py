@@ -347,7 +347,7 @@ class Problem(ProblemFields):
         """Return what is no matrix, of all keys or some, with defaults filled in, for JSON."""
         keys = KINDS[self.kind].keys if keys is None else keys
         options: dict[str, object] = {}
-        hidden = (*TEXT_KEYS, "answers", "marking", *["score"] * ("scores" in self.given))
+        hidden = (*TEXT_KEYS, "answers", "marking", "tour", *["score"] * ("scores" in self.given))
         hidden += ("weights_as",) * (self.weights_as == key_values.DEFAULTS["weights_as"])
         of_layers = KINDS[self.kind].layer_keys if self.layers else ()
         for key in (*COMMON_OPTIONS, *KINDS[self.kind].options):

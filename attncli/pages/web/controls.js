@@ -198,8 +198,8 @@
         },
       );
     }
-    const opener = button("Stage", () => {});
-    opener.title = "For a lecture: one step after another in large type (key F)";
+    const opener = button(one.tape.tour.length ? "Tour" : "Stage", () => {});
+    opener.title = "For a lecture: one step after another in large type, on the whole screen (key F)";
     opener.className = "opener";
     openers.push(opener);
     const buttons = [

@@ -220,7 +220,7 @@ window.attnEditing = (function () {
         editWord(...word);
       }
       if (!td || !isPlain || event.target !== td) return;
-      const begins = /^[^ f]$/i.test(event.key); // F opens the stage
+      const begins = /^[^ cdfr]$/i.test(event.key); // which are keys of the stage
       if (event.key === "Enter" || (isMask(td) ? event.key === " " : begins || event.key === "F2")) {
         event.preventDefault();
         event.stopPropagation();

@@ -347,6 +347,7 @@ window.attnLive = (function () {
         }
         const box = make("div", { className: "scroll" }, make("div", { className: "caption", textContent: isOne ? name : words.join(", ") }), table);
         box.style.setProperty("--count", Math.max(height, width));
+        box.dataset.at = at;
         box.dataset.rows = left.join();
         keepHeadings(table);
         return box;

@@ -28,6 +28,40 @@
     });
   }
   enlist(document);
+  // Until a number is told of, the weights of the problem that is read stand where it will be told.
+  function mapOf(article) {
+    var map = document.createElement("div");
+    map.className = "map";
+    article.querySelectorAll("table").forEach(function (table) {
+      var first = table.querySelector("td.w[data-c]"), head = table.closest(".figure").querySelector(".head");
+      if (!first || places[first.dataset.c][0] !== first) return;
+      var box = document.createElement("div"), copy = table.cloneNode(true);
+      box.className = "scroll";
+      box.innerHTML = '<div class="caption"></div>';
+      box.firstChild.textContent = table.getAttribute("aria-label") + (head ? ", " + head.textContent : "");
+      box.style.setProperty("--count", table.rows[0].cells.length);
+      copy.querySelectorAll("td").forEach(function (cell) {
+        cell.className = cell.classList.contains("w") ? "w" : "";
+        ["data-c", "tabindex"].forEach(function (name) { cell.removeAttribute(name); });
+      });
+      box.append(copy);
+      map.append(box);
+    });
+    return map;
+  }
+  if (!live) {
+    var beside = document.createElement("div"), articles = Array.from(document.querySelectorAll("article"));
+    var maps = articles.map(mapOf);
+    beside.id = "map";
+    beside.setAttribute("aria-hidden", "true");
+    beside.append(maps[0]);
+    why.before(beside);
+    articles.forEach(function (article, i) {
+      new IntersectionObserver(function (entries) {
+        if (entries.some(function (entry) { return entry.isIntersecting; })) beside.replaceChildren(maps[i]);
+      }, { rootMargin: "-40% 0% -59% 0%" }).observe(article);
+    });
+  }
   function mark(name, cells) {
     document.querySelectorAll("." + name).forEach(function (old) { old.classList.remove(name); });
     cells.forEach(function (cell) { cell.classList.add(name); });
@@ -82,7 +116,7 @@
     },
     enlist: enlist,
     reach: reach,
-    isFirst: function (cell) { return places[cell.dataset.c][0] === cell; },
+    placesOf: function (cell) { return places[cell.dataset.c]; },
   });
   function leave() {
     chosen = null;
