@@ -220,7 +220,7 @@ class MathML(Printer):
             return f"<msubsup>{base}<mrow>{below}</mrow>{self.group(above)}</msubsup>"
         base = f"<msup>{base}{self.group(above)}</msup>" if above else base
         if name.below and below:  # a name with a subscript takes no second one: W_q[1, 1]
-            return f"<mrow>{base}{self.fenced('[]', below)}</mrow>"
+            return f"<mrow>{base}<mo>[</mo>{below}<mo>]</mo></mrow>"
         return f"<msub>{base}<mrow>{below}</mrow></msub>" if below else base
 
     def times(self, node: tree.Times, first: bool) -> str:
