@@ -14,7 +14,8 @@ from attncli.core.records import replace
 COUNT_FORMATS = "table, json, csv or markdown."
 BYTES_HELP = """The size of a number in the cache; by default that of the file's floats, 8 in YAML,
 and 2 of shapes."""
-LENGTH_HELP = "How many tokens a model works on that a config.json describes; by default 1."
+FULL_HELP = "Count all operations, and show each step of each layer."
+LENGTH_HELP = "The number of tokens that the model of a config.json works on."
 MAX_LENGTH = 131_072
 
 
@@ -22,6 +23,7 @@ def count(
     inputs: Annotated[list[str], typer.Argument(metavar="INPUT...", help=options.INPUTS_HELP)],
     *,
     only: options.Only = None,
+    full: Annotated[bool, options.content("--full", help=FULL_HELP)] = False,
     length: Annotated[
         int, options.content("--length", metavar="N", min=1, max=MAX_LENGTH, help=LENGTH_HELP)
     ] = 1,
@@ -42,7 +44,7 @@ def count(
     from attncli.printing.selection import Selection
 
     format_ = targets.format_name("counts", format_, out)
-    selection = Selection(only=options.step_names(only), quiet=quiet)
+    selection = Selection(only=options.step_names(only), full=full, quiet=quiet)
     overrides = replace(settings.overrides(), only_shapes=True, length=length)
     run = Run(inputs, overrides, keep_going, quiet)
     run.is_one_file = out is not None and not targets.is_many(out)

@@ -94,7 +94,7 @@ EXAMPLES = {
         "attn explain hw.yaml 'weights[am, I]' --deep",
         "attn explain hw.yaml 0.1191",
     ),
-    "count": ("attn count hw.yaml", "attn count hw.yaml --bytes 2 -f json"),
+    "count": ("attn count hw.yaml --full", "attn count config.json --length 8192"),
     "check": ("attn check hw.yaml answers.yaml", "attn check hw.yaml answers.yaml -f json"),
     "worksheet": (
         "attn worksheet hw.yaml -f html -o practice.html",

@@ -29,7 +29,7 @@ PAGES = [path.relative_to(ROOT).as_posix() for path in FOUND]
 def sessions_of(page: str) -> list[str]:
     """Return the console sessions of a page, each of which is run in a folder of its own."""
     bodies = [body for language, body in blocks((ROOT / page).read_text()) if language == "console"]
-    goes_on = page == "docs/five-minutes.md"  # from each block to the next
+    goes_on = page in ("docs/counting.md", "docs/five-minutes.md")  # from each block to the next
     return ["".join(bodies)] if goes_on else bodies
 
 

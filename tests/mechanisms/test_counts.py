@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -167,14 +168,32 @@ def test_large_problems_are_counted_without_numbers() -> None:
     assert work.counts["exp"]["exponentials"] == 10**10
 
 
+def printed(problem: attncli.Problem, width: int, full: bool = False) -> str:
+    groups = pages(page, [count(problem)], Selection(full=full), width)
+    return "\n".join(plain_text(line) for group in groups for line in group)
+
+
 def test_a_narrow_terminal_has_names_in_place_of_formulas() -> None:
-    work = count(attncli.load(SAMPLES / "sentence.yaml"))
-    wide, medium, narrow = (
-        "\n".join(plain_text(line) for group in groups for line in group)
-        for groups in (pages(page, [work], Selection(), width) for width in (160, 75, 65))
-    )
+    problem = attncli.load(SAMPLES / "sentence.yaml")
+    wide, medium, narrow = (printed(problem, width, full=True) for width in (160, 75, 65))
     assert "scores = Q Kᵀ" in wide
     assert "(2, 5, 5)" in medium
     assert "scores = Q Kᵀ" not in medium
     assert "(2, 5, 5)" not in narrow
     assert max(map(len, narrow.splitlines())) <= 65
+
+
+def test_a_table_that_is_not_whole_has_three_columns_and_layers_together() -> None:
+    """The second layer of three is another; equal ones that do not follow each other stay apart."""
+    one, other = attention_of(2, 1, 4), attention_of(2, 2, 4)
+    keys: Keys = {"kind": "transformer", "X": np.ones((3, 1)), "layers": [one, one, other, one]}
+    text = printed(attncli.Problem(**keys), 200)
+    assert max(map(len, text.splitlines()[:-2])) <= 80
+    assert [line for line in text.splitlines() if "layers " in line] == ["layers 1 to 2"]
+    assert re.findall(r"(\S*Q) .* ([\d,]+) +[\d,]+$", text, re.MULTILINE) == [
+        ("Q", "48"),
+        ("layers.3.Q", "24"),
+        ("layers.4.Q", "24"),
+    ]
+    assert "+ −" not in text
+    assert "exp" in printed(attncli.Problem(**keys), 200, full=True)
