@@ -16,7 +16,7 @@ from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.printers import ascii_text, number, tex
 from attncli.core.text.strings import visible
 from attncli.printing.blocks import Entry, Figure, Matrix, Page, Panel
-from attncli.printing.markdown import bracketed, column_style, explained, formula_of, sign
+from attncli.printing.markdown import bracketed, explained, formula_of, sign
 from attncli.printing.page import page_of
 from attncli.printing.selection import Selection, pieces
 
@@ -76,7 +76,7 @@ def explanations(requests: Iterable[Request], selection: Selection) -> Iterator[
 
 
 def _fragment(body: str) -> str:
-    packages = r"\usepackage{amsmath,blkarray,graphicx,xcolor}"
+    packages = r"\usepackage{amsmath,graphicx,xcolor}"
     head = f"% Needs {packages}; compile with pdflatex or xelatex.\n"
     if scripts := _scripts_in(body):
         head += (
@@ -206,20 +206,17 @@ def _figure(figure: Figure) -> Iterator[str]:
 
 
 def _beside(parts: Sequence[Panel | str]) -> Iterator[str]:
-    top = any(isinstance(part, Panel) and part.matrix.column_labels for part in parts)
-    for part in parts:
-        yield _matrix(part, top) if isinstance(part, Panel) else sign(part)
+    return (_matrix(part) if isinstance(part, Panel) else sign(part) for part in parts)
 
 
 def _named(panel: Panel) -> Iterator[str]:
     if panel.words:
         yield rf"\par\textit{{{escaped(panel.words)}}}\par\nopagebreak"
-    array = _matrix(panel, bool(panel.matrix.column_labels))
-    yield _line(f"{tex(panel.name, escaped)} = {array}")
+    yield _line(f"{tex(panel.name, escaped)} = {_matrix(panel)}")
 
 
-def _matrix(panel: Panel, top: bool) -> str:
-    array = _array(panel.matrix, top)
+def _matrix(panel: Panel) -> str:
+    array = _array(panel.matrix)
     return rf"\attnanswer{{{mark_of(panel.answer)}}}{{{array}}}" if panel.answer else array
 
 
@@ -232,27 +229,20 @@ def mark_of(name: str) -> str:
     return re.sub(r"[^\w \[\],.:-]|[^\x00-\x7f]", lambda m: f"!{ord(m[0]):X}!", name)
 
 
-def _array(matrix: Matrix, top: bool) -> str:
-    """Return a matrix with its labels; with `top` it has a line of column labels."""
+def _array(matrix: Matrix) -> str:
+    """Return a matrix with labels over it, and before it, in an array of their own."""
     lines = [" & ".join(_number(matrix, r, c) for c in matrix.columns) for r in matrix.rows]
+    if matrix.column_labels:
+        heads = (_label(matrix.column_labels, c, r"\cdots") for c in matrix.columns)
+        tops = " & ".join(rf"\attntop{{{head}}}" for head in heads)
+        lines[0] = f"{tops} \\\\[-\\normalbaselineskip]\n{lines[0]}"
+        array = rf"\attnover{{{bracketed(matrix, lines)}}}"
+    else:
+        array = bracketed(matrix, lines)
     labels = [_label(matrix.row_labels, r, r"\vdots") for r in matrix.rows]
-    if not top:
-        strut = r"\attnstrut" if matrix.is_open else ""  # as high as the room beside it
-        column = r" \\ ".join(f"{strut}{label}" for label in labels)
-        before = rf"\begin{{array}}{{r}} {column} \end{{array}}" if any(labels) else ""
-        return before + bracketed(matrix, lines)
-    # Labels are above the numbers in the same columns; blkarray puts brackets around a part only.
-    heads = [_label(matrix.column_labels, c, r"\cdots") for c in matrix.columns]
-    style = column_style(matrix)
-    lead, before = ("r", "& ") if any(labels) else ("", "")
-    if lead:
-        lines = [f"{label} & {line}" for label, line in zip(labels, lines, strict=True)]
-    body = " \\\\\n".join(lines)
-    return (
-        f"\\begin{{blockarray}}{{{lead}{style.replace('|', '')}}}\n"
-        f"{before}{' & '.join(heads)} \\\\\n\\begin{{block}}{{{lead}[{style}]}}\n"
-        f"{body} \\\\\n\\end{{block}}\n\\end{{blockarray}}"
-    )
+    strut = r"\attnstrut" if matrix.is_open else ""  # as high as the room beside it
+    column = r" \\ ".join(f"{strut}{label}" for label in labels)
+    return rf"\begin{{array}}{{r}} {column} \end{{array}}{array}" if any(labels) else array
 
 
 def _label(labels: Sequence[str], place: int | None, left_out: str) -> str:

@@ -52,11 +52,11 @@ COMMENT = regex(r"(?<!\\)%[^\n]*")
 TABLE = regex(r"\s*((?:^[ \t]*\|[^\n]*(?:\n|\Z))+)", re.MULTILINE)
 FENCE = regex(r"\s*```math[ \t]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 ARRAY = regex(
-    r"\\begin\{array\}\{[^{}]*\}((?:(?!\\begin\{array\}).)*?)\\end\{array\}"
+    r"\\begin\{array\}\{[^{}]*\}(?: *\\attntop[^\n]*)?((?:(?!\\begin\{array\}).)*?)\\end\{array\}"
     r"|\\begin\{block\}\{(?P<lead>\w?)\[[^{}]*\}(?P<block>.*?)\\end\{block\}",
     re.DOTALL,
 )
-"""A matrix; the labels of a `block` are in a column before it."""
+"""A matrix, without heads; the labels of a `block`, in sheets of old, are in a column before it."""
 
 
 def name_above(line: re.Match[str]) -> str:

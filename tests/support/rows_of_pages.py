@@ -40,13 +40,10 @@ def in_table(text: str) -> Iterator[Row]:
 
 def in_mathematics(text: str) -> Iterator[Row]:
     """Yield the rows of arrays with brackets; labels stand outside, or in text of their own."""
-    inner = (
-        r"\[\\begin\{array\}\{[cr|]+\} (.*?) \\end\{array\}|\\begin\{block\}\{.*?\}\n(.*?) \\\\\n"
-    )
-    for array, block in re.findall(inner + r"\\end\{block\}", text, re.DOTALL):
-        for line in re.split(r" \\\\\s", array or block):
-            cells = re.split(r" ?& ?", re.sub(r"\\attnshade\{\d+\}\{(.*?)\}", r"\1", line))
-            yield row_of(cells[1:] if "text" in cells[0] else cells)
+    inner = r"\[\\begin\{array\}\{[cr|]+\} (?:\\attntop[^\n]*)?(.*?) \\end\{array\}"
+    for array in re.findall(inner, text, re.DOTALL):
+        for line in re.split(r" \\\\\s", array):
+            yield row_of(re.split(r" ?& ?", re.sub(r"\\attnshade\{\d+\}\{(.*?)\}", r"\1", line)))
 
 
 def in_markdown(text: str) -> Iterator[Row]:
