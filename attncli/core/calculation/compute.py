@@ -100,9 +100,8 @@ def compute(
         tape.alone = frozenset(names) if alone and wanted else None
         _refuse_too_large(problem, tape)
         trace = _recorded(tape, problem, unrounded)
-        if tape.has_weights_taken or all(name in trace for name in names):
-            return trace
-        return with_meant_steps(trace, names)
+        is_whole = tape.has_weights_taken or all(name in trace for name in names)
+        return trace if is_whole else with_meant_steps(trace, names)
 
 
 def _refuse_outlines(problem: Problem) -> None:
