@@ -273,12 +273,12 @@ class AnswerKey:
     def _of_arrays(
         self, submission: Submission, trace: Trace, arrays: Matrices, dtype: str
     ) -> Report:
-        from attncli.checking.comparison import compared
+        from attncli.checking.causes import Search, compared
         from attncli.checking.mistakes.conventions import CONVENTIONS
 
         with one_blas_thread():  # as hundreds of small products are compared
             best, said = compared(trace.unrounded or trace, arrays, self.marking, dtype)
-            finding = best.explained() if best.wrong else None
+            finding = Search(best).cause() if best.wrong else None
         findings = {best.wrong[0]: finding} if finding else {}
         report = self._report(submission, best.trace, best.steps, findings, arrays, said)
         convention = finding if finding and finding.id in CONVENTIONS else None

@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-from math import inf
-
 from attncli.core.arithmetic.elements import Array
 from attncli.core.calculation.mistake import is_input
 from attncli.core.calculation.trace import Trace
 from attncli.core.explaining.terms import regions_of
-from attncli.core.tape.evaluation import ALL, Change, Region, apply_to, array_of, cut, sources, walk
-from attncli.core.tape.operations import MatMul
-from attncli.core.tape.step import Expression, Step
+from attncli.core.tape.evaluation import ALL, Change, Region, apply_to, cut, walk
+from attncli.core.tape.operations import MatMul, Transposed
+from attncli.core.tape.step import Expression, Operation, Step
 
 MAX_KEPT = 2**17
 """Maximum number of numbers of an array that is kept for other changes. Chosen."""
 
+MAX_WHOLE = 100_000
+"""Maximum number of numbers of steps that are worked out as a whole for two changes. Chosen."""
+
 
 class Common:
-    """What changes of one calculation have in common.
+    """What changes of one calculation have in common: a trial takes a third of the time by it.
 
     Attributes:
-        sources: the steps and inputs of which each step is made, by its name.
-        products: the products of inputs, which many changes only rearrange.
-        worked: regions of steps, by where they begin, and by the changes on which they depend.
+        steps: the steps up to the last one that is looked at.
+        sources: the steps, with an operation, in an expression.
+        regions: what a region of the result of an operation needs, as `regions_of` gives it. It is
+            known by where it begins, as it is either all of an axis or the rows.
+        worked: arrays of regions: of steps by the changes on which they depend, and of products of
+            inputs, which many changes only rearrange.
     """
 
-    def __init__(self, trace: Trace) -> None:
-        self.sources = {step.name: sources(step) for step in trace}
-        nodes = (node for step in trace if step.operation for node in walk(step.operation))
-        self.products: dict[Expression, Array] = {
-            node: array_of(node)
-            for node in nodes
-            if isinstance(node, MatMul) and all(map(is_input, node.operands))
-        }
+    def __init__(self, trace: Trace, last: Step) -> None:
+        names = [*trace.steps]
+        self.steps = [trace[name] for name in names[: names.index(last.name) + 1]]
+        self.sources: dict[Expression, list[str]] = {}
+        self.regions: dict[tuple[object, ...], tuple[list[Region], Region]] = {}
         self.worked: dict[tuple[object, ...], Array] = {}
 
 
@@ -43,43 +44,30 @@ class SomeRows:
     a product only those of its left matrix, but all of what a function rearranges.
 
     Args:
-        trace: the calculation.
-        last: the step of which some rows are needed.
-        rows: which.
-        instead: operations that replace those of some steps.
         common: what was worked out for other changes, of which this may be made.
-        is_kept: whether what is worked out is kept there.
-        most: the maximum number of numbers of steps that are worked out as a whole.
+        rows: which rows of the last of its steps are needed.
+        instead: operations that replace those of some steps.
+        is_pair: whether these are two changes at once, of which there are many. Then no step of
+            many numbers is worked out as a whole, and only products are kept for others.
 
     Raises:
         ShapeError: if an operation has no result for its operands.
-        ValueError: if more numbers than `most` are needed.
+        ValueError: if two changes need too many numbers.
     """
 
-    def __init__(
-        self,
-        trace: Trace,
-        last: Step,
-        rows: slice,
-        instead: Change,
-        common: Common | None = None,
-        is_kept: bool = False,
-        most: float = inf,
-    ) -> None:
-        self._instead, self._rows = instead, (rows, ALL)
-        self._common, self._is_kept = common or Common(trace), is_kept
-        self._changes = self._changes_before(trace)
-        self._needed: dict[str, Region] = {last.name: self._rows}
+    def __init__(self, common: Common, rows: slice, instead: Change, is_pair: bool = False) -> None:
+        self._common, self._instead, self._rows = common, instead, (rows, ALL)
+        self._is_pair = is_pair
+        self._changes = self._changes_before()
+        self._needed: dict[str, Region] = {common.steps[-1].name: self._rows}
         self._values: dict[str, Array] = {}
-        names = [*trace.steps]
-        before = names[: names.index(last.name) + 1]
-        steps = [trace[name] for name in before if name in self._changes]
+        steps = [step for step in common.steps if step.name in self._changes]
         for step in reversed(steps):
             if step.name in self._needed:
                 self._need(self._operation(step), self._needed[step.name])
         needed = [step for step in steps if step.name in self._needed]
-        if sum(step.array.size for step in needed if self._is_whole(step)) > most:
-            raise ValueError(most)
+        if is_pair and sum(step.array.size for step in needed if self._is_whole(step)) > MAX_WHOLE:
+            raise ValueError(MAX_WHOLE)
         for step in needed:
             self._value(step, self._needed[step.name])
 
@@ -87,28 +75,40 @@ class SomeRows:
         """Return the rows of a step."""
         return self._value(step, self._rows)
 
-    def _changes_before(self, trace: Trace) -> dict[str, tuple[Expression, ...]]:
+    def _changes_before(self) -> dict[str, tuple[Expression, ...]]:
         """Return the other operations on which each step depends; none for one that stays."""
         changes: dict[str, tuple[Expression, ...]] = {}
-        for name, right in self._common.sources.items():
-            own = self._instead.get(name)
-            nodes = right if own is None else walk(own)
-            parts = [part for part in nodes if isinstance(part, Step)]
-            every = [changes.get(part.name, ()) for part in parts if part.operation is not None]
-            if own is not None or any(every):
-                mine = () if own is None else (own,)
-                changes[name] = tuple(dict.fromkeys(sum(every, mine)))
+        for step in self._common.steps:
+            own = self._instead.get(step.name)
+            mine = () if own is None else (own,)
+            every = [changes[name] for name in self._sources(step) if name in changes]
+            if mine or every:
+                changes[step.name] = tuple(dict.fromkeys(sum(every, mine)))
         return changes
+
+    def _sources(self, step: Step) -> list[str]:
+        operation, known = self._operation(step), self._common.sources
+        if operation not in known:
+            parts = (part for part in walk(operation) if isinstance(part, Step))
+            known[operation] = [part.name for part in parts if part.operation is not None]
+        return known[operation]
 
     def _operation(self, step: Step) -> Expression:
         operation = self._instead.get(step.name, step.operation)
         assert operation is not None  # as it is no input
         return operation
 
+    def _regions_of(self, operation: Operation, region: Region) -> tuple[list[Region], Region]:
+        (rows, columns), known = region, self._common.regions
+        key = operation, rows.start, columns.start
+        if key not in known:
+            known[key] = regions_of(operation, region)
+        return known[key]
+
     def _need(self, expression: Expression, region: Region) -> None:
         """Note which region of each step is needed; if several are, the whole is."""
         if not isinstance(expression, Step):
-            regions, _ = regions_of(expression, region)
+            regions, _ = self._regions_of(expression, region)
             for operand, inner in zip(expression.operands, regions, strict=True):
                 self._need(operand, inner)
         elif self._needed.setdefault(expression.name, region) != region:
@@ -119,7 +119,8 @@ class SomeRows:
             return cut(step.array, region)
         needed = self._needed.setdefault(step.name, (ALL, ALL))  # of a later step, from which
         if step.name not in self._values:  # another operation goes on
-            self._values[step.name] = self._result(step, needed)
+            key, operation = self._key(step, needed), self._operation(step)
+            self._values[step.name] = self._once(key, operation, needed, not self._is_pair)
         value = self._values[step.name]
         return value if needed == region else cut(value, region)
 
@@ -129,23 +130,36 @@ class SomeRows:
         return region == (ALL, ALL) and self._key(step, region) not in self._common.worked
 
     def _key(self, step: Step, region: Region) -> tuple[object, ...]:
-        return step.name, *[part.start for part in region], self._changes[step.name]
+        rows, columns = region
+        return step.name, rows.start, columns.start, self._changes[step.name]
 
-    def _result(self, step: Step, region: Region) -> Array:
-        key, worked = self._key(step, region), self._common.worked
+    def _once(
+        self, key: tuple[object, ...], expression: Expression, region: Region, is_kept: bool = True
+    ) -> Array:
+        """Return what is kept under a key, or else is worked out."""
+        worked = self._common.worked
         if key in worked:
             return worked[key]
-        result = self._evaluate(self._operation(step), region)
-        if self._is_kept and result.size <= MAX_KEPT:
+        result = self._result(expression, region)
+        if is_kept and result.size <= MAX_KEPT:
             worked[key] = result
         return result
 
     def _evaluate(self, expression: Expression, region: Region) -> Array:
         if isinstance(expression, Step):
             return self._value(expression, region)
-        if expression in self._common.products:
-            return cut(self._common.products[expression], region)
-        regions, rest = regions_of(expression, region)
+        if isinstance(expression, MatMul):
+            factors = [f.operand if isinstance(f, Transposed) else f for f in expression.operands]
+            if all(map(is_input, factors)):
+                types = map(type, expression.operands)
+                key = *factors, *types, *(part.start for part in region)
+                return self._once(key, expression, region)
+        return self._result(expression, region)
+
+    def _result(self, expression: Expression, region: Region) -> Array:
+        if isinstance(expression, Step):
+            return self._value(expression, region)
+        regions, rest = self._regions_of(expression, region)
         pairs = zip(expression.operands, regions, strict=True)
         result: Array = apply_to(expression, [self._evaluate(*pair) for pair in pairs])
         return cut(result[(None,) * (4 - result.ndim)], rest)  # a function may leave out axes

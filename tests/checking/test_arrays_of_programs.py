@@ -17,7 +17,7 @@ import pytest
 import attncli
 from attncli.checking.mistakes.conventions import CONVENTIONS
 from attncli.checking.naming.catalogued import mistakes_in
-from attncli.checking.some_rows import SomeRows
+from attncli.checking.some_rows import Common, SomeRows
 from attncli.core.attention.masks import Masked
 from attncli.core.tape.evaluation import Replay, cut
 from attncli.core.tape.step import ShapeError
@@ -356,7 +356,7 @@ def test_some_rows_of_a_cause_are_those_of_the_whole(name: str) -> None:
             whole = cut(Replay[Array](trace, instead=change)(trace.last), (rows, slice(None)))
         except ShapeError:
             continue
-        some = SomeRows(trace, trace.last, rows, change)(trace.last)
+        some = SomeRows(Common(trace, trace.last), rows, change)(trace.last)
         np.testing.assert_allclose(some, whole, rtol=1e-9, atol=1e-12)
 
 
@@ -371,11 +371,12 @@ HALVES = {"name": "rope", "pairs": "halves"}
         (TURNED, {"positions": HALVES, "scale": 1}, {"other_pairs", "not_scaled"}),
         (BIASED, {"W_o": BIASED["W_o"].T, "scale": 1}, {"w_o_transposed", "not_scaled"}),
         (BIASED, {"W_o": BIASED["W_o"].T, "b_o": None}, {"w_o_transposed", "bias_missing"}),
+        (BIASED, {"mask": None, "b_o": None}, {"mask_missing", "bias_missing"}),
         (BIASED, {"W_o": BIASED["W_o"].T}, set()),
     ],
 )
 def test_two_causes_at_once(given: dict[str, Any], other: dict[str, Any], named: set[str]) -> None:
-    """Of a convention and another cause, where neither alone gives the output, both are told."""
+    """Of two causes, of which neither alone gives the output, both are told."""
     right = problem(X=X64, **given)
     output = attncli.compute(right.with_keys(other)).output
     report = attncli.check(right, {"output": output})
