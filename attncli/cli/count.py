@@ -15,7 +15,7 @@ COUNT_FORMATS = "table, json, csv or markdown."
 BYTES_HELP = """The size of a number in the cache; by default that of the file's floats, 8 in YAML,
 and 2 of shapes."""
 FULL_HELP = "Count all operations, and show each step of each layer."
-LENGTH_HELP = "The number of tokens that the model of a config.json works on."
+LENGTH_HELP = "The number of tokens that the model of a config.json works on; by default 1."
 MAX_LENGTH = 131_072
 
 
@@ -25,8 +25,9 @@ def count(
     only: options.Only = None,
     full: Annotated[bool, options.content("--full", help=FULL_HELP)] = False,
     length: Annotated[
-        int, options.content("--length", metavar="N", min=1, max=MAX_LENGTH, help=LENGTH_HELP)
-    ] = 1,
+        int | None,
+        options.content("--length", metavar="N", min=1, max=MAX_LENGTH, help=LENGTH_HELP),
+    ] = None,
     number_bytes: Annotated[
         int | None, options.content("--bytes", metavar="N", min=1, help=BYTES_HELP)
     ] = None,

@@ -43,7 +43,7 @@ class Overrides(Record):
     matrices: Mapping[str, str] = EMPTY
     allow_outside: bool = False
     only_shapes: bool = False  # whether the numbers of large arrays are not read
-    length: int = 1  # the number of tokens of a model
+    length: int | None = None  # the number of tokens of a model, by default 1
 
 
 def load(
@@ -130,7 +130,10 @@ def from_flags(overrides: Overrides) -> Problem:
 def _problem(document: Document, overrides: Overrides, forms: Forms | None = None) -> Problem:
     options = {k: x if "." in k else flag_value(k, x) for k, x in overrides.options.items()}
     if "model_type" in document.values:
-        document = _shapes_of_model(document, overrides.length)
+        document = _shapes_of_model(document, overrides.length or 1)
+    elif overrides.length is not None:
+        hint = "the tokens of a problem are the rows of its X"
+        raise document.locate(()).error("--length is for the config.json of a model", hint)
     _refuse_open_keys(document)
     source = ProblemSource(document, overrides.only_shapes)
     with located(source.locate):

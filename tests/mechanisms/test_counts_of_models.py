@@ -80,9 +80,19 @@ def test_only_count_takes_shapes(attn: Attn, tmp_path: Path) -> None:
     path = tmp_path / "large.yaml"
     path.write_text("X: shape(8192, 4096)\nW_q: shape(4096, 128)\nW_k: shape(4096, 128)\n")
     assert "274,877,906,944" in attn("count", path).out  # the product with V
-    refused = attn("compute", path)
-    assert (refused.status, refused.out) == (2, "")
-    assert "X is a shape without numbers, which only attn count takes" in refused.err
+    for command in (["compute"], ["explain"], ["vary", "-n", "2"], ["worksheet", "-f", "yaml"]):
+        path.write_text("X: shape(3, 4)\n")
+        refused = attn(*command, path, *["output"] * (command == ["explain"]))
+        assert (refused.status, refused.out) == (2, "")
+        assert refused.err.startswith(f"{path}:1:1: X is a shape without numbers")
+
+
+def test_a_length_is_of_a_model(attn: Attn, tmp_path: Path) -> None:
+    path = tmp_path / "problem.yaml"
+    path.write_text("X: shape(3, 4)\n")
+    refused = attn("count", path, "--length", "3")
+    assert refused.status == 2
+    assert "--length is for the config.json of a model" in refused.err
 
 
 def test_the_numbers_of_large_arrays_are_not_read(attn: Attn, tmp_path: Path) -> None:

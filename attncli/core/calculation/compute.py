@@ -108,7 +108,8 @@ def _refuse_outlines(problem: Problem) -> None:
     for key, array in problem.matrices().items():
         if isinstance(array, Outline):
             message = f"{key} is a shape without numbers, which only attn count takes"
-            raise fail(message, *key.split("."), hint="write its numbers, such as [[1, 0], [0, 1]]")
+            hint = "run attn count, or write the numbers, such as [[1, 0], [0, 1]]"
+            raise fail(message, *key.split("."), hint=hint)
 
 
 def _check_names(names: Collection[str]) -> None:

@@ -311,7 +311,8 @@ def _check_size(problem: Problem) -> None:
         message = f"this problem has {count:,} numbers, its scores among them"
         raise fail(f"{message}; one that is varied has at most {MAX_VARIED_NUMBERS:,}", hint=hint)
     for key, array in problem.matrices().items():
-        if (most := np.abs(array).max(initial=0, where=np.isfinite(array))) > MAX_VARIED_SIZE:
+        most = float(np.abs(array).max(initial=0, where=np.isfinite(array)))
+        if most > MAX_VARIED_SIZE:
             message = f"{key} holds {most:g}; at most {MAX_VARIED_SIZE:g} is varied"
             raise fail(message, *key.split("."), hint=hint)
 
