@@ -97,7 +97,7 @@ class _Walk(Views):
             made_of = [n for step in with_inputs for n in self._sources(step, figures, laid_out)]
             inputs = (*self._inputs(made_of), *self._parts(first, laid_out or not figures))
             beside = (p for f in figures for p in (*f.results, *f.panels * laid_out))
-            terms = (term for one in figures[:1] for added in one.sums() for term in added.parts)
+            terms = (term for one in figures[-1:] for added in one.sums() for term in added.parts)
             if any(panel.matrix.is_cut for panel in (*inputs, *beside)):
                 self.left_out |= {"Rows and columns marked …": None}
             elif not all(term.weight for term in terms):

@@ -70,15 +70,14 @@ class _Writer(Layout):
             yield []
         if entry.figures[1:]:
             yield from self.side_by_side(entry.figures)
+            if not entry.figures[0].sums():  # all have the same
+                yield from self.below(entry.figures[-1])
             return
         (figure,) = entry.figures
         if figure.name:
             yield [(figure.name, "name")]
-        yield from self.figure(figure)
-        for number, weighted in enumerate(figure.sums()):
-            if not number:
-                yield []
-            yield from self.weighted_sum(weighted)
+        yield from self.figure(figure, is_alone=not entry.inputs)
+        yield from self.below(figure)
 
     def renamed(self, entry: Entry) -> Iterator[Line]:
         """Yield one line for `Q = X, K = X, V = X`, under X itself where it was not shown."""
@@ -101,8 +100,8 @@ class _Writer(Layout):
         """Return the figures of heads or batches, as many beside each other as have room."""
         boxes = []
         for figure, body in zip(figures, self.bodies(figures)[0], strict=True):
-            sums = () if figures[MOST_BESIDE:] else figure.sums()
-            below = [line for weighted in sums for line in self.weighted_sum(weighted)]
+            is_below = not figures[MOST_BESIDE:] and figures[0].sums()
+            below = [*self.below(figure)][1:] if is_below else []
             boxes.append(layout.titled(figure.name, body, below))
         return self.packed(boxes)
 
@@ -112,7 +111,8 @@ class _Writer(Layout):
         Beside many results they take lines, and the head of a step that was shown before tells
         nothing new; the numbers behind vectors of pairs do.
         """
-        rows = [self.equation(figure) for figure in figures] if figures[0].operands else []
+        is_one = not figures[1:]
+        rows = [self.equation(one, is_one) for one in figures] if figures[0].operands else []
         fit = bool(rows) and all(map(self.fits, rows))
         if fit and (is_deep(figures[0].results[0].part) or not figures[MOST_BESIDE:]):
             return rows, True
@@ -134,18 +134,52 @@ class _Writer(Layout):
                 return row
         return layout.stacked([self.alone(matrix) for matrix in (result, *sums)])
 
-    def figure(self, figure: Figure) -> Box:
+    def figure(self, figure: Figure, is_alone: bool) -> Box:
         """Return operands and result, or a step and its sums, beside each other if they fit."""
         if figure.results[1:]:
             return self.bare(figure)
+        result = figure.results[0]
         if not figure.operands:
-            return self.alone(figure.results[0].matrix)
-        row = self.equation(figure)
-        return row if self.fits(row) else self.alone(_named(figure.results[0]))
+            return self.alone(result.matrix)
+        row = self.equation(figure, in_lines=True)
+        if self.fits(row):
+            return row
+        return self.alone(result.matrix if is_alone else _named(result))
 
-    def equation(self, figure: Figure) -> Box:
+    def equation(self, figure: Figure, in_lines: bool = False) -> Box:
+        """Return operands and result in a row; if too wide, with fewer labels, then in lines."""
         parts = (*figure.operands, "=", *figure.results)
-        return self.row([p if isinstance(p, str) else _named(p) for p in parts])
+        whole = [p if isinstance(p, str) else _named(p) for p in parts]
+        row = self.row(whole)
+        if not self.fits(row):
+            row = self.row([*_without_repeated_labels(whole)])
+        is_cut = any(panel.matrix.is_cut for panel in figure.panels)
+        return row if self.fits(row) or is_cut or not in_lines else self.lines_of(whole)
+
+    def lines_of(self, parts: Sequence[Matrix | str]) -> Box:
+        """Return a row in as many lines as it needs, each but the first from a sign on."""
+        pieces: list[list[Matrix | str]] = []
+        for before, part in zip([None, *parts], parts, strict=False):
+            if isinstance(part, str) and part != ")" and not isinstance(before, str):
+                pieces.append([part])
+            elif pieces:
+                pieces[-1].append(part)
+            else:
+                pieces = [[part]]
+        lines = pieces[:1]
+        for piece in pieces[1:]:
+            if self.fits(self.row([*lines[-1], *piece])):
+                lines[-1] += piece
+            else:
+                lines.append(piece)
+        return layout.stacked([self.row(line) for line in lines])
+
+    def below(self, figure: Figure) -> Iterator[Line]:
+        """Yield the sums of a figure, after a blank line."""
+        for number, weighted in enumerate(figure.sums()):
+            if not number:
+                yield []
+            yield from self.weighted_sum(weighted)
 
     def weighted_sum(self, weighted: WeightedSum) -> Iterator[Line]:
         """Yield `z_I = 0.9·v_I + 0.1·v_am`, on several lines where the terminal is too narrow."""
@@ -156,3 +190,15 @@ class _Writer(Layout):
 
 def _named(panel: Panel, words: str = "") -> Matrix:
     return replace(panel.matrix, name=", ".join(filter(None, (text(panel.name), words))))
+
+
+def _without_repeated_labels(parts: Iterable[Matrix | str]) -> Iterator[Matrix | str]:
+    """Yield matrices without labels before rows that are those of rows or columns at the left."""
+    seen: set[tuple[str, ...]] = set()
+    for part in parts:
+        if isinstance(part, str):
+            yield part
+        else:
+            rows = tuple(part.row_labels)
+            yield replace(part, row_labels=()) if rows in seen else part
+            seen |= {rows, tuple(part.column_labels)}

@@ -192,7 +192,10 @@ class Views:
         return Panel(part, matrix, notation_of(part, transposed), on_page, words)
 
     def weighted_sums(self, step: Step, place: Index) -> list[WeightedSum]:
-        """Return each output as a sum of the values that its weights multiply."""
+        """Return each output as a sum of the values that its weights multiply.
+
+        Of heads with the same weights, only the last has the sums.
+        """
         operation, sums = step.operation, list[WeightedSum]()
         if not isinstance(operation, MatMul) or not mixes_values(step):
             return sums
@@ -201,7 +204,15 @@ class Views:
         weights = array_of(operation.left)
         write = style_of(weights, self.decimals)
         lead = min(place[0], len(weights) - 1), min(place[1], weights.shape[1] - 1)
-        matrix = weights[lead]
+        matrix, live = weights[lead], self.selection.live
+        # On a live page, terms of weight 0 are there too; elsewhere none that would be written so.
+        least = -1.0 if live else 0.5 * 10.0**-write.decimals * (write.form == "f")
+        if least > 0:
+            written = np.round(weights, write.decimals)
+            others = list(np.ndindex(written.shape[:2]))
+            after = others[others.index(lead) + 1 :]
+            if any(np.array_equal(written[lead], written[other]) for other in after):
+                return sums
         rows, key_axis = ("", *operation.left.trailing)[-2:]
         for row in self._places(rows, len(matrix)):
             if row is None:
@@ -210,10 +221,7 @@ class Views:
             letter = step.symbol[0].lower() + step.symbol[1:]
             has_word = rows and (len(matrix) > 1 or rows in self.trace.labels)
             word = self._word(rows, row) if has_word else ""
-            # On a live page, terms of weight 0 are there too.
-            terms = list[WeightedTerm]()
-            live = self.selection.live
-            keys = list(range(len(matrix[row]))) if live else np.flatnonzero(matrix[row]).tolist()
+            terms, keys = list[WeightedTerm](), np.flatnonzero(abs(matrix[row]) > least).tolist()
             for index in kept(len(keys), self.selection.full):
                 if index is None:
                     terms.append(WeightedTerm())

@@ -124,7 +124,7 @@ def test_reveal_folds_every_step_under_its_formula(name: str) -> None:
 
 @every_form
 def test_large_matrices_are_short_unless_full(form: str) -> None:
-    trace = attncli.compute(attncli.Problem(X=[[i + j for j in range(15)] for i in range(15)]))
+    trace = attncli.compute(attncli.Problem(X=[[i + j for j in range(16)] for i in range(16)]))
     short, whole = (attncli.render(trace, form, full=full) for full in (False, True))
     assert "are left out" in short
     assert "are left out" not in whole
