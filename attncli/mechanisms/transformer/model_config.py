@@ -31,6 +31,9 @@ GPT_NAMES = {
 ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh"}
 """Activations that transformers calls otherwise."""
 
+LANGUAGE_MODELS = ("ForCausalLM", "LMHeadModel")
+"""How the architecture of a model ends whose last matrix makes logits."""
+
 QKV, QKVO, FEED_FORWARD = ("q", "k", "v"), ("q", "k", "v", "o"), ("1", "2", "3")
 """The letters of matrices with a bias."""
 
@@ -99,6 +102,7 @@ def problem_of(written: Mapping[str, Any], tokens: int) -> dict[str, Any]:
     if missing:
         hint = "take the config.json that transformers writes beside the weights"
         raise fail(f"this is a {word} model, but {lacks}", "model_type", hint=hint)
+    _refuse_others(config)
     d, vocabulary = config.size("hidden_size"), config.size("vocab_size")
     layer = _layer(config, family)
     keys_of_all: dict[str, Any] = {
@@ -117,6 +121,18 @@ def problem_of(written: Mapping[str, Any], tokens: int) -> dict[str, Any]:
     if config.is_on("tie_word_embeddings", family.is_gpt):
         return keys_of_all | {"unembedding": "tied"}
     return keys_of_all | {"W_u": shape(d, vocabulary)}
+
+
+def _refuse_others(config: Config) -> None:
+    """Raise an InputError for a model that is no language model, or has more than its layers."""
+    word = config.written.get("architectures", [LANGUAGE_MODELS[0]])
+    word = str(word[0] if isinstance(word, list) and word else word)
+    if not word.endswith(LANGUAGE_MODELS):
+        hint = "leave architectures out to count the language model of these layers"
+        raise fail(f"{visible(word)} is no language model", "architectures", hint=hint)
+    if config.is_on("add_cross_attention"):
+        hint = "take the config.json of a model that attends to its own tokens alone"
+        raise fail("cross-attention in layers is not counted", "add_cross_attention", hint=hint)
 
 
 def _layer(config: Config, family: Family) -> dict[str, Any]:
