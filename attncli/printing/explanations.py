@@ -140,17 +140,12 @@ def requests_of(
 
 
 def page(request: Request, selection: Selection) -> Iterator[Group]:
-    yield _blocks(request, selection)
-
-
-def _blocks(request: Request, selection: Selection) -> Iterator[Block]:
-    yield Heading(request.step.word, step=request.step)
-    if selection.why and request.step.why:
-        yield Sentence(request.step.why, "faint")
-    yield Formulas(request.found(selection.digits, selection.full))
-    is_whole = any(some.is_whole for some in request.cells)
-    if is_whole and None in kept(max(request.step.value.shape), selection.full):
-        yield Sentence("Cells in the middle are left out; --full shows all.", "faint")
+    step, is_whole = request.step, any(some.is_whole for some in request.cells)
+    why = [Sentence(step.why, "faint")] * bool(selection.why and step.why)
+    formulas = Formulas(request.found(selection.digits, selection.full))
+    note = Sentence("Cells in the middle are left out; --full shows all.", "faint")
+    is_cut = is_whole and None in kept(max(step.value.shape), selection.full)
+    yield [Heading(step.word, step=step), *why, formulas, *[note] * is_cut]
 
 
 def exact_page(exact: Exact, selection: Selection) -> Iterator[Group]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
 from attncli.core.calculation.trace import Trace
@@ -70,13 +70,12 @@ class _Writer(Layout):
             yield []
         if entry.figures[1:]:
             yield from self.side_by_side(entry.figures)
-            if not entry.figures[0].sums():  # all have the same
-                yield from self.below(entry.figures[-1])
             return
         (figure,) = entry.figures
         if figure.name:
             yield [(figure.name, "name")]
-        yield from self.figure(figure, is_alone=not entry.inputs)
+        is_named = bool(entry.inputs and figure.operands)
+        yield from self.bodies(entry.figures, is_named)[0][0]
         yield from self.below(figure)
 
     def renamed(self, entry: Entry) -> Iterator[Line]:
@@ -96,16 +95,21 @@ class _Writer(Layout):
         """Return whether operands, if there are any, have room beside their result."""
         return not figures[0].operands or self.bodies(figures)[1]
 
-    def side_by_side(self, figures: Sequence[Figure]) -> Box:
-        """Return the figures of heads or batches, as many beside each other as have room."""
+    def side_by_side(self, figures: Sequence[Figure]) -> Iterator[Line]:
+        """Yield the figures of heads or batches, as many beside each other as have room.
+
+        Sums are below their figures; those that all figures share are below all.
+        """
+        with_sums = [] if figures[MOST_BESIDE:] else [one for one in figures if one.sums()]
         boxes = []
         for figure, body in zip(figures, self.bodies(figures)[0], strict=True):
-            is_below = not figures[MOST_BESIDE:] and figures[0].sums()
-            below = [*self.below(figure)][1:] if is_below else []
+            below = [*self.below(figure)][1:] if with_sums[1:] else []
             boxes.append(layout.titled(figure.name, body, below))
-        return self.packed(boxes)
+        yield from self.packed(boxes)
+        if not with_sums[1:]:
+            yield from chain.from_iterable(map(self.below, with_sums))
 
-    def bodies(self, figures: Sequence[Figure]) -> tuple[list[Box], bool]:
+    def bodies(self, figures: Sequence[Figure], is_named: bool = False) -> tuple[list[Box], bool]:
         """Return the box of each figure, and whether operands are beside the results.
 
         Beside many results they take lines, and the head of a step that was shown before tells
@@ -116,16 +120,18 @@ class _Writer(Layout):
         fit = bool(rows) and all(map(self.fits, rows))
         if fit and (is_deep(figures[0].results[0].part) or not figures[MOST_BESIDE:]):
             return rows, True
-        bare = [self.bare(figure) for figure in figures]
+        bare = [self.bare(figure, is_named) for figure in figures]
         if fit and self.packed(rows).height <= self.packed(bare).height:
             return rows, True
         return bare, False
 
-    def bare(self, figure: Figure) -> Box:
+    def bare(self, figure: Figure, is_named: bool) -> Box:
         """Return a result without its operands, with sums of its rows beside it if they fit."""
         result, *sums = map(_named, figure.results)
+        if not sums and not is_named:  # the heading has its name
+            result = figure.results[0].matrix
         if all(matrix.values.shape[1] == 1 for matrix in sums):
-            parts: list[Matrix | str] = [result if sums else figure.results[0].matrix]
+            parts: list[Matrix | str] = [result]
             for matrix in sums:
                 heads = ("",) if matrix.column_labels else ()
                 parts += [layout.BETWEEN, replace(matrix, row_labels=(), column_labels=heads)]
@@ -133,18 +139,6 @@ class _Writer(Layout):
             if self.fits(row):
                 return row
         return layout.stacked([self.alone(matrix) for matrix in (result, *sums)])
-
-    def figure(self, figure: Figure, is_alone: bool) -> Box:
-        """Return operands and result, or a step and its sums, beside each other if they fit."""
-        if figure.results[1:]:
-            return self.bare(figure)
-        result = figure.results[0]
-        if not figure.operands:
-            return self.alone(result.matrix)
-        row = self.equation(figure, in_lines=True)
-        if self.fits(row):
-            return row
-        return self.alone(result.matrix if is_alone else _named(result))
 
     def equation(self, figure: Figure, in_lines: bool = False) -> Box:
         """Return operands and result in a row; if too wide, with fewer labels, then in lines."""

@@ -194,7 +194,7 @@ class Views:
     def weighted_sums(self, step: Step, place: Index) -> list[WeightedSum]:
         """Return each output as a sum of the values that its weights multiply.
 
-        Of heads with the same weights, only the last has the sums.
+        If all heads have the same weights, only the last has the sums.
         """
         operation, sums = step.operation, list[WeightedSum]()
         if not isinstance(operation, MatMul) or not mixes_values(step):
@@ -207,11 +207,10 @@ class Views:
         matrix, live = weights[lead], self.selection.live
         # On a live page, terms of weight 0 are there too; elsewhere none that would be written so.
         least = -1.0 if live else 0.5 * 10.0**-write.decimals * (write.form == "f")
-        if least > 0:
-            written = np.round(weights, write.decimals)
-            others = list(np.ndindex(written.shape[:2]))
-            after = others[others.index(lead) + 1 :]
-            if any(np.array_equal(written[lead], written[other]) for other in after):
+        is_last = lead == (len(weights) - 1, weights.shape[1] - 1)
+        if least > 0 and not is_last:
+            parts = (np.round(part, write.decimals) for part in (weights[:, :, :1], weights))
+            if all((part == part[-1, -1]).all() for part in parts):  # mostly a row tells
                 return sums
         rows, key_axis = ("", *operation.left.trailing)[-2:]
         for row in self._places(rows, len(matrix)):
