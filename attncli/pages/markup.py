@@ -206,11 +206,10 @@ PRACTICE_SCRIPT = Script(
 )
 
 PRACTICE_HINT = (
-    "A number that you type is judged by its digits: it is right if it is the right number, "
-    "rounded to them. Fractions, roots and percentages are read, too: 1/3, sqrt(2), e^2, 14%; in "
-    "a blocked cell, write -inf. "
-    "Enter and the arrow keys go to another number, Alt+H asks for a hint. "
-    "A number that follows from an earlier one of yours counts as right, even if that is wrong."
+    "A number counts as right (✓) if it is right in the digits that you type, or if it follows (→) "
+    "from an earlier one of yours. Fractions, roots and percentages are read, too: 1/3, sqrt(2), "
+    "e^2, 14%; in a blocked cell, write -inf. Enter and the arrow keys go to another number, Alt+H "
+    "asks for a hint."
 )
 """Instructions above the first step."""
 

@@ -84,9 +84,9 @@ def test_hints_keys_and_the_saved_sheet(tmp_path: Path) -> None:
     assert found["noMore"] is True
     trail = ("a1, a1", "a2, a1", "a2, a2", "a1, a2", "a1, a3", "a1, a2")
     assert found["trail"] == [f"scores[{cell}]" for cell in trail]
-    assert found["said"][0].startswith("Not the right number in the digits that you typed, nor")
+    assert found["said"][0] == "Wrong, and not what follows from your earlier numbers."
     assert found["said"][1] == "true"
-    assert found["said"][2] == "This cannot be read: nine is not a number."
+    assert found["said"][2] == "Cannot be read: nine is not a number."
     assert found["signs"] == ["", "✗", "✗", ""]
     assert found["tally"] == "scores: 0 of 9 right, 2 wrong"
     assert found["file"] == "Ada _L._ _b_.yaml"
@@ -109,10 +109,11 @@ def test_a_mistake_is_named_when_a_hint_is_asked_for(tmp_path: Path) -> None:
     """It is named as in the report, from two wrong numbers on; and the page sends to no command."""
     page = attncli.worksheet(attncli.load(SCALED))
     (shown,) = seen("make_a_mistake", page, tmp_path)
-    mistake = "The scores were not scaled. Calculate scaled = scores / √d_k."
+    mistake, advice = "The scores were not scaled.", "Calculate scaled = scores / √d_k."
     formula = "scaled[a2, a1] =scoresa2,a13"
     assert mistake not in shown["alone"]
-    assert shown["hints"] == [["Hint"], ["Hint", mistake], ["Show the step", mistake, formula]]
+    hints = [["Hint"], ["Hint", mistake], ["Hint", advice], ["Show the step", formula]]
+    assert shown["hints"] == hints
     assert shown["focus"] is True
     assert mistake not in shown["other"]  # as another number contradicts it
     assert "attn" not in shown["page"].partition('{"')[0]

@@ -12,14 +12,14 @@
   let stages = {}; // by the number of a field: how many of its hints were asked for
   let isKept = true; // by the browser
   let isSaved = true;
-  const SIGNS = { correct: "✓", follows: "✓", last_digit: "≈", wrong: "✗", short: "✗", unsure: "?", unreadable: "!" };
+  const SIGNS = { correct: "✓", follows: "→", last_digit: "≈", wrong: "✗", short: "✗", unsure: "?", unreadable: "!" };
   const WORDS = {
     missing: "",
     correct: "Right.",
-    follows: "Not the right number, but what follows from an earlier one of yours; that counts as right.",
-    last_digit: "Off in the last digit; that counts as right unless it is marked strictly.",
-    wrong: "Not the right number in the digits that you typed, nor what follows from your earlier ones.",
-    unsure: "This page cannot tell: it depends on how you rounded on the way, which the check of your answers finds out.",
+    follows: "Follows from your earlier numbers, which counts as right.",
+    last_digit: "Right but for the last digit.",
+    wrong: "Wrong, and not what follows from your earlier numbers.",
+    unsure: "Cannot be told here: it depends on how you rounded before.",
   };
   document.body.classList.add("live");
 
@@ -67,15 +67,15 @@
     if (["wrong", "short", "unreadable"].includes(status)) field.setAttribute("aria-invalid", "true");
     else field.removeAttribute("aria-invalid");
     field.attnSaid = WORDS[status];
-    if (status === "unreadable") field.attnSaid = `This cannot be read: ${fault}.`;
-    if (status === "short") field.attnSaid = `Right, but with too few digits: ${decimals} ${decimals > 1 ? "decimals are" : "decimal is"} asked for.`;
+    if (status === "unreadable") field.attnSaid = `Cannot be read: ${fault}.`;
+    if (status === "short") field.attnSaid = `Right, but ${decimals} ${decimals > 1 ? "decimals are" : "decimal is"} asked for.`;
   }
 
   function counted(fields) {
     const count = (...some) => fields.filter((field) => some.includes(field.attnStatus)).length;
-    const wrong = count("wrong", "short", "unreadable"), unsure = count("unsure");
-    return `${count("correct", "follows", "last_digit")} of ${fields.length} right` +
-      (wrong ? `, ${wrong} wrong` : "") + (unsure ? `, ${unsure} unsure` : "");
+    const parts = [[count("wrong", "short", "unreadable"), "wrong"], [count("unsure"), "unsure"]].filter(([some]) => some);
+    const follow = count("follows"), right = `${count("correct", "follows", "last_digit")} of ${fields.length} right`;
+    return [right + (follow ? ` (${follow} follow)` : ""), ...parts.map((part) => part.join(" "))].join(", ");
   }
 
   function tell() {
@@ -101,29 +101,25 @@
     field.attnTop = 0;
   }
 
-  // First the mistake, where one gives all numbers of the step; then the formula of the cell, the
+  // First the mistake, where one gives all numbers of the step, a sentence at a time; then the formula of the cell, the
   // step with its numbers put in, and the number.
   function hint(field) {
     const number = field.dataset.n, told = attnPage.cells[number];
-    const mistake = field.attnStatus === "wrong" && field.attnGroup.mistake;
+    const mistake = field.attnStatus === "wrong" && field.attnGroup.mistake, sentences = mistake ? mistake.split(/(?<=\.) /) : [];
     hints.innerHTML = told ? attnPage.shapes[told[1]] : "";
     if (told) attnFill(hints, told.slice(2));
-    const lines = Array.from(hints.children);
-    let ends = [0];
-    if (told) ends.push(1, lines.filter((line) => !line.classList.contains("reason")).length - 1, lines.length);
-    if (mistake) {
+    const lines = Array.from(hints.children), count = lines.filter((line) => !line.classList.contains("reason")).length;
+    const ends = (told ? [0, 1, count - 1, lines.length] : [0]).filter((end, i, all) => i === 0 || end > all[i - 1]);
+    const most = sentences.length + ends.length - 1, asked = Math.min(stages[number] || 0, most);
+    lines.forEach((line, place) => { line.hidden = place >= ends[Math.max(0, asked - sentences.length)]; });
+    if (sentences[asked - 1]) {
       const says = document.createElement("p");
       says.className = "mistake";
-      says.textContent = mistake;
+      says.textContent = sentences[asked - 1];
       hints.prepend(says);
-      lines.unshift(says);
-      ends = [0, ...ends.map((end) => end + 1)];
     }
-    ends = ends.filter((end, i) => i === 0 || end > ends[i - 1]);
-    const stage = Math.min(stages[number] || 0, ends.length - 1), left = ends.length - 1 - stage;
-    lines.forEach((line, place) => { line.hidden = place >= ends[stage]; });
-    more.hidden = !left;
-    more.textContent = stage < (mistake ? 2 : 1) ? "Hint" : left > 1 ? "Show the step" : "Show the number";
+    more.hidden = asked === most;
+    more.textContent = asked <= sentences.length ? "Hint" : most - asked > 1 ? "Show the step" : "Show the number";
   }
 
   function askForMore() {

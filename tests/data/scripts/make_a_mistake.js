@@ -10,7 +10,7 @@ more.click();
 found.alone = hints();
 type(scaled[3], "4");
 found.hints.push(hints());
-for (var i = 0; i < 2; i += 1) { more.click(); found.hints.push(hints()); }
+for (var i = 0; i < 3; i += 1) { more.click(); found.hints.push(hints()); }
 found.focus = d.activeElement === scaled[3];
 type(scaled[4], "5");
 scaled[3].focus();
