@@ -83,15 +83,10 @@ CHANGE = """
   field.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter"}));
 """
 
-FRAMES = (
-    *((4, "", wait) for wait in (700, 1400, 2100, 2800, 5600, 7000)),
-    *((8, "", wait) for wait in (700, 2800, 9000)),
-    (11, "", 9000),
-    (11, CHANGE, 9000),
-)
-"""Frames of the moving picture: step of the stage, what is changed, and milliseconds to wait."""
+FRAMES = (*((stop, "", 4000) for stop in range(1, 9)), (8, CHANGE, 4000))
+"""Frames of the moving picture: stop of the tour, what is changed, and milliseconds to wait."""
 
-FRAME_SECONDS = 1
+FRAME_SECONDS = 4
 STAGE_SIZE = 1400, 760
 
 

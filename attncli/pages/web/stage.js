@@ -46,7 +46,7 @@
 
   // The first stop of the step that is read, or of all.
   function nearest() {
-    const middle = innerHeight / 2, read = sections.findLast((section) => section.getBoundingClientRect().top < middle);
+    const line = innerHeight / 4, read = sections.findLast((section) => section.getBoundingClientRect().top < line);
     return Math.max(0, stops.findIndex(({ section }) => section === read));
   }
   function address(place) {
@@ -189,8 +189,10 @@
       const isAbove = why.getBoundingClientRect().bottom <= bar.getBoundingClientRect().top;
       return isAbove && why.scrollHeight <= why.clientHeight && Array.from(why.querySelectorAll("p")).every((line) => line.scrollWidth <= line.clientWidth);
     });
-    stops[at].section.querySelectorAll("table").forEach((table) => {
-      const now = table.querySelectorAll("td.now"), lit = Array.from(now.length ? now : table.querySelectorAll("td.from"));
+    const { ids = [], section } = stops[at];
+    section.querySelectorAll("table").forEach((table) => {
+      const asked = ids.length ? made.filter((td) => table.contains(td)) : [], now = table.querySelectorAll("td.now");
+      const lit = asked.length ? asked : Array.from(now.length ? now : table.querySelectorAll("td.from"));
       const box = table.parentNode, mark = box.querySelector(".frame") || make("div", { className: "frame" });
       box.append(mark);
       mark.hidden = !lit.length;
