@@ -303,13 +303,13 @@ window.attnLive = (function () {
       });
       let last = null;
       sums.forEach(({ span, id }) => {
-        const x = numbers[id],
+        const x = numbers[id], look = style(stepOf(id)),
           isFirst = span.parentNode !== last;
-        span.hidden = x === 0;
-        if (x === 0) return;
+        span.hidden = Math.abs(x) <= (look.exponent ? 0 : 0.5 * 10 ** -look.decimals); // which would be written as 0
+        if (span.hidden) return;
         last = span.parentNode;
         const sign = x < 0 ? (isFirst ? "= −" : "− ") : isFirst ? "= " : "+ ";
-        span.querySelector("span").textContent = sign + write(Math.abs(x), style(stepOf(id)));
+        span.querySelector("span").textContent = sign + write(Math.abs(x), look);
       });
       article.querySelectorAll(".mixture .none").forEach((none) => {
         none.hidden = none.parentNode.querySelector("[data-z]:not([hidden])") !== null;
