@@ -10,6 +10,7 @@ import attncli
 from attncli.core.problem.keys import KEYS, KINDS, OPTIONS
 from attncli.core.tape.cell_names import LETTERS, words_of
 from attncli.core.tape.find_cells import find_steps
+from attncli.core.text.languages import LANGUAGES, words_for
 from docs.mistakes import DIFFERENTIAL
 
 PAGE = Path(__file__).with_suffix(".md")
@@ -105,7 +106,9 @@ def words(step: attncli.Step, trace: attncli.Trace) -> list[str]:
     """
     is_its_own = step.symbol not in (step.name, step.plain)
     is_its_own = is_its_own and find_steps(step.symbol, trace.steps, {}, ()) == [step]
-    return [*([step.symbol] if is_its_own else []), *words_of(step.name)]
+    foreign = tuple(words_for(step.stem))
+    english = [word for word in words_of(step.name) if not word.startswith(foreign)]
+    return [*([step.symbol] if is_its_own else []), *english]
 
 
 def steps() -> Iterator[str]:
@@ -126,6 +129,23 @@ def steps() -> Iterator[str]:
                 for step, trace in found.values()
             ],
         )
+
+
+def languages() -> Iterator[str]:
+    """Yield the words of each language for steps, and for keys of problems."""
+    yield "## Other languages"
+    yield (
+        "Steps and keys are also called by these words, which may have capital letters, and\n"
+        "blanks between their parts. Numbered headings and words around a name are read as well;\n"
+        "nothing is printed in these languages. The table is `attncli/core/text/languages.py`."
+    )
+    names = dict.fromkeys(
+        name for rows in LANGUAGES.values() for name in rows if not name.isupper() or len(name) == 1
+    )
+    lines = [
+        (f"`{name}`", *(quoted(one.get(name, ())) for one in LANGUAGES.values())) for name in names
+    ]
+    yield table(("step or key", *LANGUAGES), lines)
 
 
 def letters() -> Iterator[str]:
@@ -171,7 +191,7 @@ def table(heading: tuple[str, ...], lines: Sequence[tuple[str, ...]]) -> str:
 
 def text() -> str:
     """Return the whole page."""
-    return START + "".join(f"\n{part}\n" for part in (*steps(), *letters(), *sizes()))
+    return START + "".join(f"\n{part}\n" for part in (*steps(), *languages(), *letters(), *sizes()))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from attncli.core.problem.keys import KEYS, REPLACES
 from attncli.core.problem.rows import COLUMN, row_name
 from attncli.core.records import replace
 from attncli.core.tape.cell_names import LETTERS
+from attncli.core.text.languages import words_for
 from attncli.core.text.strings import plain_name, regex
 from attncli.reading import text_names, texts
 from attncli.reading.chunks import Chunk, blanked
@@ -48,8 +49,9 @@ ONE_ROW = regex(r"\s*\[?[^\[\];\n]*\]?\s*")
 """A table of one row, in brackets or not."""
 FILLED_CALL = regex(rf"(?:[\d.]+\s*\*\s*)?{FILLED}")
 OPTION_WORDS = {
-    **dict.fromkeys(("mask", "masked", "masking", "causal"), "mask: causal"),
-    "heads": "heads: 2",
+    **dict.fromkeys(("mask", "masked", "masking", "causal", *words_for("mask")), "mask: causal"),
+    **dict.fromkeys(("heads", *words_for("heads")), "heads: 2"),
+    **dict.fromkeys(("scaling", *words_for("scale")), "scale: 1/sqrt(d_k)"),
     "temperature": "normalize: {temperature: 2}",
 }
 """Words in a line that is not read, with the option that may be meant."""

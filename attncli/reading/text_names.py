@@ -14,6 +14,7 @@ from attncli.core.problem.keys import KEYS
 from attncli.core.problem.rows import row_name
 from attncli.core.tape import cell_names
 from attncli.core.tape.cell_names import ALIASES, LETTERS, ROW_WORDS
+from attncli.core.text.languages import words_for
 from attncli.core.text.strings import plain_name, regex
 
 Known: TypeAlias = Callable[[str], bool]
@@ -52,15 +53,20 @@ NAME = rf"(?:\\\w+(?:\{{\w+\}}| (?=\w))|[^\W\d])[\w.^{{}}]*{PLACES}"
 IS_SET = r"(?<![<>!=*+/-])(?::?=)(?!=)|<-|≈|→"
 """The signs between a name and its value."""
 NEXT_STATEMENT = regex(rf"(?:[,;]\s++|(?<=\S)\s++and\s++)(?={NAME}\s*+(?:{IS_SET}))")
-BEFORE = """a an and assume const final for gegeben get given have here in input let matrix my now
-of our resulting seien sei so soit suppose table take the then und var we where with wir your"""
+BEFORE = """a an and assume const final for get given have here in input let matrix my now
+of our resulting so suppose table take the then var we where with your"""
 AFTER = "are as be below by equals follows is matrices matrix table tensor values vector vectors"
-BEFORE_NAME, AFTER_NAME = frozenset(BEFORE.split()), frozenset(AFTER.split())
+BEFORE_NAME = {
+    *BEFORE.split(),
+    *(word for row in ("BEFORE", "AND", "MATRIX", "X") for word in words_for(row)),
+}
+AFTER_NAME = {*AFTER.split(), *words_for("AFTER")}
 """Words before and after a name in a sentence."""
+AND = "|".join(words_for("AND"))
 OF_MATRICES = """weight weights matrix matrices input inputs embedding embeddings token tokens query
-queries key keys value values projection projections vector vectors gewichtsmatrix eingabe
-eingabematrix entrée entrada"""
-PLAIN_WORDS = (BEFORE_NAME | AFTER_NAME | frozenset(OF_MATRICES.split())) - {"for"}
+queries key keys value values projection projections vector vectors"""
+PLAIN_WORDS = (BEFORE_NAME | AFTER_NAME | {*OF_MATRICES.split()}) - {"for"}
+PLAIN_WORDS |= {word for row in ("Q", "K", "V") for word in words_for(row)}
 """Words beside a name by which its numbers are no others."""
 
 
@@ -107,7 +113,7 @@ def name_in(heading: str, known: Known) -> str:
 
 def names_in(heading: str, known: Known) -> tuple[str, ...]:
     """Return the names before a matrix, if there are several, as in W_q = W_k = …."""
-    parts = re.split(rf"{IS_SET}|(?<=\S)\s++(?:and|und)\s++|[,;/&]", plain_words(heading))
+    parts = re.split(rf"{IS_SET}|(?<=\S)\s++(?:and|{AND})\s++|[,;/&]", plain_words(heading))
     names = list[str]()
     for part in filter(str.strip, parts):
         words = re.sub(r"(?<=\S)\s++(?:is|are|be)\b(?:\s++both)?+\s*+\Z", "", part).split()

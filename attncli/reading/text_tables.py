@@ -121,7 +121,7 @@ def cleaned(text: str) -> str:
     return AROUND_ROWS.sub(lambda noise: re.sub(r"[^\n]", " ", noise[0]), text)
 
 
-NARROW = str.maketrans("．，０１２３４５６７８９", ".,0123456789")
+NARROW = str.maketrans("．，：＝（）０１２３４５６７８９", ".,:=()0123456789")
 """The digits and separators of East Asian fonts, with those of a keyboard."""
 NO_BREAK = regex(r"\u00a0(?!(?<=\d.)\d{3}(?!\d))")
 """A no-break space that does not separate thousands."""

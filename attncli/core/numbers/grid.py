@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from attncli.core.numbers.parser import MAX_DEPTH, NumberError
 from attncli.core.numbers.written import ABOUT, BLANK_CELLS, WITH_UNIT, value_of
 from attncli.core.records import Record
+from attncli.core.text.languages import words_for
 from attncli.core.text.strings import regex, visible
 
 Words: TypeAlias = list[tuple[int, str]]
@@ -192,7 +193,8 @@ LIKE_DIGITS = frozenset("lIOo")
 NO_LABELS = ("true", "false", "nan", "na", "null", "none", "n/a", "idk")
 """Words that programs and people write in the place of a number."""
 HEADING = regex(
-    r"[#*`$\s]*+(?:(?:step|part|table|figure|schritt|teil|étape|paso|passo)\s*+\d{1,2}\s*[.:)–-]\s*"
+    rf"[#*`$\s]*+(?:(?:step|part|table|figure|{'|'.join(words_for('STEP'))})\s*+"
+    r"(?:\d{1,2}|[一二三四五六七八九十]{1,3})\s*(?:步\s*[.:：、)–-]?|[.:：、)–-])\s*"
     r"|(?:(?:\d{1,2}\.)+\d{1,2}\s+|\d{1,2}\s*[.:)]\s*)(?=[^\W\d])|\(?[a-z]\)(?:\s+|\Z))?(.*?)(?:(?<!\s)\s++\([^()]*\))?",
     re.IGNORECASE,
 )

@@ -26,6 +26,7 @@ from attncli.core.problem.rows import PATTERNS, row_name
 from attncli.core.problem.shapes import heads_of
 from attncli.core.records import EMPTY
 from attncli.core.text import strings
+from attncli.core.text.languages import words_for
 from attncli.core.text.strings import near_words, plain_name, regex, visible
 
 LONG = {"q": ("query",), "k": ("key",), "v": ("value",), "o": ("out", "output")}
@@ -83,7 +84,7 @@ WITHOUT_KEY = {
 @lru_cache(1)
 def _by_alias(count: int) -> Mapping[str, str]:
     """Return the keys by their other names, of so many keys: there may be new ones."""
-    return {alias: key for key, row in KEYS.items() for alias in row.aliases}
+    return {word: key for key, row in KEYS.items() for word in (*row.aliases, *words_for(key))}
 
 
 MAX_KEY_LENGTH = 100
@@ -144,7 +145,8 @@ def with_key(word: str, known: Collection[str] = ()) -> str:
     """Return the name of a step, a cell or a matrix with the key that it begins with.
 
     A single letter is kept, as it also names rows: v[am] is a row of X where there is no V; and
-    value, which is a step of a transformer, too. So are the `known` names of a course.
+    words that mean a step, too: value in a transformer, Skalierung for scaled, masque for masked.
+    So are the `known` names of a course.
 
     >>> with_key("W^Q[1, 2]"), with_key("scores[am, I]"), with_key("inputs"), with_key("z₁")
     ('W_q[1, 2]', 'scores[am, I]', 'X', 'z_1')
@@ -153,7 +155,7 @@ def with_key(word: str, known: Collection[str] = ()) -> str:
     key = key_of(name := plain_name(base))
     if base.strip() in (*known, key):
         return word
-    is_kept = len(name) == 1 or key in ("Q", "K", "V")
+    is_kept = len(name) == 1 or key in ("Q", "K", "V", "scale", "mask")
     return f"{name if is_kept else key}{bracket}{rest}"
 
 

@@ -19,6 +19,7 @@ from attncli.core.formulas.tree import Cell, Vector
 from attncli.core.records import Record
 from attncli.core.tape.evaluation import walk
 from attncli.core.tape.step import LEADING, Operation, Step, notation_of, row_letter
+from attncli.core.text.languages import words_for
 from attncli.core.text.strings import OF_PART, count_in, regex, visible
 
 Index = tuple[int, ...]
@@ -241,28 +242,30 @@ K_rotated: rotatedk rotatedkeys krope krot ropek hookrotk keystates kr kpe
 K_all: allkeys kcache keycache
 V_all: allvalues vcache valuecache
 scores: s e score qkt ktq qk rawscores attentionscores energy energies similarity similarities \
-    dotproducts logits attnscores puntuaciones
-scaled: scaledscores scoresscaled skaliertescores qkt/√dk ktq/√dk s/√dk scores/√dk
+    dotproducts logits attnscores
+scaled: scaledscores scoresscaled scaling qkt/√dk ktq/√dk s/√dk scores/√dk
 capped: cappedscores
 biased: biasedscores
-masked: maskedscores scoresmasked logits hookattnscores
+masked: maskedscores scoresmasked masking logits hookattnscores
 exp: exps exponential exponentials expscores numerator numerators
 sum: sums rowsum rowsums total totals denominator denominators
 weights: a p α alpha alphas weight attention attn attentionweights attnweights attentionmatrix \
     softmax probabilities softmaxqkt/√dk softmaxqkt softmaxscores softmaxscaled softmaxs/√dk \
-    softmaxscores/√dk attentions attnoutputweights hookpattern probs attentionprobs attnprobs \
-    gewichte attentiongewichte aufmerksamkeitsgewichte poids poidsd'attention poidsd’attention \
-    pesos pesosdeatención
+    softmaxscores/√dk attentions attnoutputweights hookpattern probs attentionprobs attnprobs
 context: c z contexts contextvector contextvectors contextvec contextvecs \
     allcontextvecs headoutputs av hookz
 concat: z concatenated concatenation concatheads headsconcatenated
 output: z y o out outputs result attentionoutput av va attnoutput hookattnout attentionq,k,v \
-    softmaxqkt/√dkv softmaxqktv ausgabe sortie salida
+    softmaxqkt/√dkv softmaxqktv
 """
-ALIASES = {name: words.split() for name, words in re.findall("(?m)^(.+?): (.+)", WORDS)}
+ALIASES = {
+    name: [*words.split(), *words_for(name)]
+    for name, words in re.findall("(?m)^(.+?): (.+)", WORDS)
+}
 """Other names of a step, in lower case and without blanks, underscores and signs of products.
 
-Those of programs are PyTorch's, TransformerLens's (hook_…) and Hugging Face's (…_states).
+Those in other languages than English are in `languages`, those of programs are PyTorch's,
+TransformerLens's (hook_…) and Hugging Face's (…_states).
 """
 
 LETTER_WORDS = r"""
@@ -311,7 +314,7 @@ PARTS = regex(r"(?P<before>d_)?(?P<name>.+?)(?P<time>_\d+)?")
 
 IGNORED = regex(r"[\s_\-^·*×()\[\]{}.]")
 
-ROW_WORDS = r"(?:row|token|query|word|position)"
+ROW_WORDS = rf"(?:row|token|query|word|position|{'|'.join(words_for('ROW'))})"
 ROW_IN_WORDS = regex(
     rf"(?P<step>.*?\w)\s+(?:(?:of|for|in|at)\s+(?:the\s+)?(?:{ROW_WORDS}\s+)?|{ROW_WORDS}\s+|(?=\d))"
     r"[\"'“‘]?(?P<row>[^\W_][\w'’.-]*?)[\"'”’]?",
@@ -356,12 +359,16 @@ def step_under(heading: str, steps: Iterable[Step]) -> Step | None:
     return None
 
 
+FIRST_IDEOGRAPH = "\u2e80"
+"""The first of the signs of which one or two are a word, as in 输出."""
+
+
 def may_mean_step(word: str, inputs: Collection[str]) -> bool:
     """Return whether a word may mean a step of some problem with such inputs.
 
-    A pattern, and one or two letters, may mean anything.
+    A pattern, and one or two letters, may mean anything; a Chinese word may not.
     """
-    if word in ALIASES or "*" in word or len(word) < 3:
+    if word in ALIASES or "*" in word or (len(word) < 3 and word < FIRST_IDEOGRAPH):
         return True
     known = _any_step(frozenset(inputs), len(DECLARED))
     return known.fullmatch(_plain(OF_PART.sub("", word))) is not None
@@ -392,4 +399,5 @@ def words_of(name: str) -> tuple[str, ...]:
 
 def _plain(word: str) -> str:
     word = re.sub(r"(?i)sqrt", "√", MODULE.sub("", word)).replace("ᵀ", "t").replace("ℓ", "l")
+    word = word.replace("’", "'")
     return IGNORED.sub("", word).casefold()
