@@ -143,7 +143,8 @@ def languages() -> Iterator[str]:
         name for rows in LANGUAGES.values() for name in rows if not name.isupper() or len(name) == 1
     )
     lines = [
-        (f"`{name}`", *(quoted(one.get(name, ())) for one in LANGUAGES.values())) for name in names
+        (f"`{name}`", *(quoted(one.get(name, "").split()) for one in LANGUAGES.values()))
+        for name in names
     ]
     yield table(("step or key", *LANGUAGES), lines)
 

@@ -46,8 +46,9 @@ W_v: [[2, 0], [1, 1]]
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_each_word_means_the_step_or_the_key_of_its_row(language: str) -> None:
     trace = attncli.compute(PROBLEM)
-    steps = {name: words for name, words in LANGUAGES[language].items() if name in trace.steps}
-    (number, *_) = LANGUAGES[language]["STEP"]
+    rows = {name: words.split() for name, words in LANGUAGES[language].items()}
+    steps = {name: words for name, words in rows.items() if name in trace.steps}
+    number = rows["STEP"][0]
     for words in zip_longest(*steps.values()):
         pairs = [(step, word) for step, word in zip(steps, words, strict=True) if word]
         given: dict[str, Any] = {word: trace[step].value for step, word in pairs}
@@ -57,8 +58,8 @@ def test_each_word_means_the_step_or_the_key_of_its_row(language: str) -> None:
         for step, word in pairs:
             heading = f"## {number.capitalize()} 3: {word.capitalize()}"
             assert meant(name_in(heading, is_step), trace.steps)[0] == step
-    for key in LANGUAGES[language].keys() & KEYS.keys():
-        assert {key_of(word.capitalize()) for word in LANGUAGES[language][key]} == {key}
+    for key in rows.keys() & KEYS.keys():
+        assert {key_of(word.capitalize()) for word in rows[key]} == {key}
 
 
 def written(texts: Sequence[str], folder: Path) -> list[str]:

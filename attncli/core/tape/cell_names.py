@@ -268,6 +268,9 @@ Those in other languages than English are in `languages`, those of programs are 
 TransformerLens's (hook_…) and Hugging Face's (…_states).
 """
 
+IN_OTHER_LANGUAGES = frozenset(word for name in ALIASES for word in words_for(name))
+"""The words for steps in other languages, without which the pattern of names compiles faster."""
+
 LETTER_WORDS = r"""
 a α alpha \alpha: weights scores scaled masked
 A: weights scores scaled masked output
@@ -370,14 +373,17 @@ def may_mean_step(word: str, inputs: Collection[str]) -> bool:
     """
     if word in ALIASES or "*" in word or (len(word) < 3 and word < FIRST_IDEOGRAPH):
         return True
+    plain = _plain(OF_PART.sub("", word))
+    if plain.rstrip("0123456789") in IN_OTHER_LANGUAGES:
+        return True
     known = _any_step(frozenset(inputs), len(DECLARED))
-    return known.fullmatch(_plain(OF_PART.sub("", word))) is not None
+    return known.fullmatch(plain) is not None
 
 
 @lru_cache(8)  # called 1,800 times for the names of 300 files
 def _any_step(inputs: frozenset[str], count: int) -> re.Pattern[str]:
-    """Return a pattern of all names, of so many mechanisms: there may be new ones."""
-    names = chain(ALIASES, *ALIASES.values(), OTHERS, inputs)
+    """Return a pattern of all English names, of so many mechanisms: there may be new ones."""
+    names = {*chain(ALIASES, *ALIASES.values(), OTHERS, inputs)} - IN_OTHER_LANGUAGES
     known = "|".join(re.escape(_plain(name)) for name in names)
     rows = chain(*(one.own.items() for one in declared().values()))
     parts = "|".join(_plain(key) for key, row in rows if isinstance(row.default, dict))

@@ -123,10 +123,10 @@ AND: 和 与
 """The tables as they are written; a line that ends with a backslash goes on in the next one."""
 
 LANGUAGES = {
-    language: {name: words.split() for name, _, words in (row.partition(": ") for row in rows)}
-    for language, rows in ((name, table.split("\n")[1:-1]) for name, table in TABLES.items())
+    language: dict(row.split(": ", 1) for row in table.strip("\n").split("\n"))
+    for language, table in TABLES.items()
 }
-"""The words of each language by the first word of their row."""
+"""The words of each language, with blanks between them, by the first word of their row."""
 
 
 def words_for(name: str) -> list[str]:
@@ -135,4 +135,4 @@ def words_for(name: str) -> list[str]:
     >>> words_for("mask")[:2], words_for("Q_rotated")
     (['maske', 'masque'], [])
     """
-    return [word for rows in LANGUAGES.values() for word in rows.get(name, ())]
+    return " ".join(rows[name] for rows in LANGUAGES.values() if name in rows).split()
