@@ -374,7 +374,8 @@ def may_mean_step(word: str, inputs: Collection[str]) -> bool:
     if word in ALIASES or "*" in word or (len(word) < 3 and word < FIRST_IDEOGRAPH):
         return True
     plain = _plain(OF_PART.sub("", word))
-    if plain.rstrip("0123456789") in IN_OTHER_LANGUAGES:
+    untimed = plain.rstrip("0123456789")
+    if any(untimed.removeprefix(start) in IN_OTHER_LANGUAGES for start in ("", "d", "new")):
         return True
     known = _any_step(frozenset(inputs), len(DECLARED))
     return known.fullmatch(plain) is not None
