@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from unittest import mock
@@ -42,7 +43,12 @@ def commands() -> Iterator[str]:
     yield "## Commands"
     for name in SUMMARIES:
         yield f"### attn {name}"
-        yield f"```text\n{printed(name, '--help-all').rstrip()}\n```"
+        page = printed(name, "--help-all").rstrip()
+        if name != "compute":  # which alone lists them
+            page = re.sub(
+                r"(?m)^(Keys of the problem:)(\n  .*)+", r"\1 as those of attn compute.", page
+            )
+        yield f"```text\n{page}\n```"
 
 
 def keys() -> Iterator[str]:

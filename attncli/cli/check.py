@@ -35,7 +35,6 @@ by default INPUT's key answers."""
 MATRIX_HELP = """A step's name gives its answer (Q, K, V and scores too), any other key a matrix of
 the problem."""
 STRICT_HELP = "Count numbers off in the last digit, or rounded early, as wrong."
-NAMES_HELP = "What the course calls the steps."
 MAP_HELP = "What a column of a class's table holds, or a file of such pairs."
 CLASS_HELP = "The class: a CSV with names, numbers, addresses, or one name per line."
 MANIFEST_HELP = """Whose each file is: written where FILE does not exist, without marking; followed
@@ -51,7 +50,9 @@ VERBOSE_HELP = "Show five wrong numbers of each array from a program."
 
 CLASS_PAGE = "index.html"
 
-NamesFlag = Annotated[str | None, options.more(metavar="'NAME: STEP, …'", help=NAMES_HELP)]
+ANSWER_SHEET = "answers.yaml"
+"""The name of a file of answers in messages."""
+
 MapFlag = Annotated[WordList, options.more("--map", metavar="HEADING=CELL", help=MAP_HELP)]
 
 
@@ -79,13 +80,12 @@ def _class_files(
 
 def _selection(
     solution: Annotated[bool, options.content("--solution", help=SOLUTION_HELP)] = False,
-    decimals: Annotated[int | None, options.decimals(help="Digits of the right numbers.")] = None,
     full: options.Full = False,
     verbose: Annotated[bool, options.more("--verbose", help=VERBOSE_HELP)] = False,
 ) -> "ReportSelection":
     from attncli.printing.selection import ReportSelection
 
-    return ReportSelection(decimals, full, solution=solution, verbose=verbose)
+    return ReportSelection(full=full, solution=solution, verbose=verbose)
 
 
 def check(
@@ -93,7 +93,6 @@ def check(
     answers: Annotated[WordList, typer.Argument(metavar="[ANSWERS]...", help=ANSWERS_HELP)] = None,
     *,
     matrix: Annotated[WordList, options.matrix(help=MATRIX_HELP)] = None,
-    names: NamesFlag = None,
     strict: Annotated[bool, options.marking("--strict", help=STRICT_HELP)] = False,
     asked: Annotated[options.TextsByKey, options.marking_flags()],
     reference: Annotated[str | None, options.more(metavar="FILE", help=REFERENCE_HELP)] = None,
@@ -103,6 +102,7 @@ def check(
     out: Annotated[str | None, options.out(help=REPORTS_HELP)] = None,
     feedback: Annotated[str | None, options.output(metavar="FOLDER", help=FEEDBACK_HELP)] = None,
     selection: Annotated[Any, options.FlagGroup(_selection)],
+    decimals: Annotated[int | None, options.decimals(help="Digits of the right numbers.")] = None,
     settings: options.SettingFlags,
     totals: Annotated[bool, options.output("--totals", help=TOTALS_HELP)] = False,
     quiet: Annotated[bool, options.quiet(help="Only the verdict.")] = False,
@@ -117,19 +117,21 @@ def check(
     from attncli.reading.submissions import for_problem_or_answers, read_headings
 
     of_problem, of_answers = for_problem_or_answers(options.by_key(matrices))
-    keys = {**asked, "names": names} if names else asked
-    overrides = settings.overrides(keys, of_problem)
+    overrides = settings.overrides(asked, of_problem)
     format_ = targets.format_name("reports", format_, out)
-    selection = replace(selection, quiet=quiet)
+    selection = replace(selection, decimals=decimals, quiet=quiet)
     if problem_only:
         is_more = format_ != "table" or out is not None or sources or of_answers
         return _print_weaknesses(problem, overrides, selection.digits, display, bool(is_more))
     if reference is not None or dumps.is_dump(problem, sources):
         others = {"matrix": matrix, "strict": strict, "totals": totals, "feedback": feedback}
+        keys = {**settings.keys, **asked}
         dumps.refuse_flags_of_answers(keys, others | vars(of_class), format_)
-        each = dumps.each_dump(reference, [problem, *sources], keys, settings.allow_outside)
+        each = dumps.each_dump(reference, [problem, *sources], asked, settings.allow_outside)
         raise typer.Exit(_report(each, False, format_, selection, out, None, display))
     assignment = _assignment(problem, overrides)
+    if not (sources or of_answers or of_class.manifest or problem == "-"):
+        _refuse_without_answers(problem, assignment)
     people = of_class.people
     selection = replace(selection, points=assignment.points, totals=totals)
     if people is not None:
@@ -148,6 +150,21 @@ def check(
     )
     pool = workers.pool()
     raise typer.Exit(_mark(grading, pool, sources, format_, selection, out, feedback, display))
+
+
+def _refuse_without_answers(source: str, assignment: "Assignment") -> None:
+    """End the command, with the ways on, if no problem of a file holds answers."""
+    problems = [key.problem for key in assignment.first.keys]
+    if len(assignment.names) > 1 or any(one.answers is not None for one in problems):
+        return
+    file = output.quoted(source)
+    output.tell(f"{visible(source)} has no answers to check")
+    if Path(ANSWER_SHEET).is_file():
+        output.tell(f"  to check those in {ANSWER_SHEET}: attn check {file} {ANSWER_SHEET}")
+    else:
+        output.tell(f"  to write them down: attn worksheet {file} -o {ANSWER_SHEET}")
+        output.tell(f"  to practise in a browser: attn worksheet {file} -o practice.html")
+    raise typer.Exit(output.BAD_INPUT)
 
 
 def _mark(

@@ -37,7 +37,7 @@ def refuse_flags_of_answers(
 
     parts = [key.removeprefix("marking.") for key in keys if key not in OF_ARRAYS]
     for name in [*parts, *(name for name, value in others.items() if value)]:
-        flag = FLAGS.get(name, f"--{OTHER_NAMES.get(name, name)}")
+        flag = FLAGS.get(name, f"--{OTHER_NAMES.get(name, name).replace('_', '-')}")
         raise fail(f"{flag} is of answers to a problem", hint="leave it out for two dumps")
     if format_ in ("html", "gradescope"):
         hint = "take table, markdown, csv or json"

@@ -1,5 +1,6 @@
 """`attn explain`: how a number is calculated, with the numbers put in."""
 
+from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -67,7 +68,8 @@ def explain(
     for trace in run.traces():
         closed = Exact(trace) if exact else None
         known: list[str] = []
-        for name in map(" ".join, whole_names(cells)):  # a shell splits them at blanks
+        names = map(" ".join, whole_names(cells))  # a shell splits them at blanks
+        for name in _with_places(names, trace):
             known += _names_of(name, trace, run, facts)
         requests += explanations.requests_of(trace, known, deep, closed)
     if format_ == "table":
@@ -82,6 +84,30 @@ def explain(
         if closed is not None:
             warn(closed.warnings())
     raise typer.Exit(BAD_INPUT if run.failed else 0)
+
+
+def _with_places(words: Iterable[str], trace: "Trace") -> list[str]:
+    """Return names of cells: weights[the, cat] for the words weights, the and cat."""
+    names: list[str] = []
+    for word in words:
+        step, bracket, places = names[-1].partition("[") if names else ("", "", "")
+        longer = f"{step}[{places[:-1]}, {word}]" if bracket else f"{step}[{word}]"
+        if step and not _is_name(word, trace) and _is_name(longer, trace):
+            names[-1] = longer
+        else:
+            names.append(word)
+    return names
+
+
+def _is_name(word: str, trace: "Trace") -> bool:
+    """Return whether a word means cells of this calculation."""
+    from attncli.core.calculation.trace import find
+
+    try:
+        find(word, trace)
+    except InputError:
+        return False
+    return True
 
 
 def _names_of(name: str, trace: "Trace", run: Run, facts: list[list["Block"]]) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from attncli.cli import options
-from attncli.cli.main import SUMMARIES, build, groups_of
+from attncli.cli.main import KEY_GROUP, SUMMARIES, build, groups_of
 from attncli.cli.output import (
     BAD_INPUT,
     READER_WENT_AWAY,
@@ -210,6 +210,9 @@ def _of_command(command: Any, root: Any) -> Iterator[str]:
     usage = " ".join(["attn", command.name, *command.collect_usage_pieces(ctx)])
     yield from (f".SS {_roff(usage)}", *_text(command.help))
     for name, rows in groups_of(command, ctx).items():
+        if name == KEY_GROUP and command.name != "compute":
+            yield from (".PP", f"{name}: as those of attn compute.")
+            continue
         yield from (".PP", f"{name}:", ".RS", *_rows(rows), ".RE")
     for paragraph in command.epilog.split("\n\n"):
         lines = paragraph.strip("\n").splitlines()

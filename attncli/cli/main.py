@@ -65,7 +65,10 @@ OPTION_GROUPS = (
 )
 """The groups of a help page. Options without one are of the group `Calculation`."""
 
-ONLY_IN_ALL = ("Keys of the problem", "More")
+KEY_GROUP = "Keys of the problem"
+"""The group of the flags of keys, which every command with a problem has."""
+
+ONLY_IN_ALL = (KEY_GROUP, "More")
 """The groups that only `HELP_ALL` shows."""
 
 HELP_ALL = "--help-all"
@@ -133,10 +136,26 @@ HELP_OPTIONS = ["-h", "--help", HELP_ALL]
 """The names of the help option; the second one names its parameter."""
 
 
+USAGE_ERROR: Any = typer.BadParameter.__base__
+"""The class of what typer raises for words that it cannot read."""
+
+
 class WithHelp:
-    """What a command and `attn` itself share: the names of their help option, and its help."""
+    """What a command and `attn` itself share: their help option, and the style of errors."""
 
     help_on_help = f"Show this message; {HELP_ALL} shows all options."
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Read arguments; what is wrong with them is an error as those of files are."""
+        words = [*args]  # as they are taken one by one
+        try:
+            return super().parse_args(ctx, args)  # type: ignore[misc]  # that of typer's class
+        except USAGE_ERROR as error:
+            if not words and ctx.parent is None:
+                raise  # then it is the help page
+            from attncli.cli.usage import usage_fault
+
+            raise usage_fault(error, ctx) from None
 
     def get_help_option_names(self, _: Any) -> list[str]:
         return [*HELP_OPTIONS]
@@ -169,7 +188,9 @@ class Group(WithHelp, TyperGroup):
 
             hint = f"to calculate it, write attn compute {join(args)}"
             raise fail(f"{visible(word)} is no command of attn", hint=hint)
-        return super().resolve_command(ctx, args)
+        from attncli.cli.usage import unknown_command
+
+        raise unknown_command(word, SUMMARIES)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         width = max(map(len, SUMMARIES))
@@ -180,12 +201,11 @@ class Group(WithHelp, TyperGroup):
 
 
 def build(name: str, words: Sequence[str] = ("--help",)) -> Any:
-    """Return the command of this name, with the flags of groups if a word may be one, or is -h."""
+    """Return the command of this name; of groups, it has the flags that these words need."""
     from attncli.cli.options import with_flags
 
-    are_used = any(word[:1] == "-" and ("-" in word[1:] or "h" in word) for word in words)
     command = getattr(import_module(f"attncli.cli.{MODULES.get(name, name)}"), name)
-    command = with_flags(command, are_used)
+    command = with_flags(command, words)
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(name, cls=Command, help=SUMMARIES[name], epilog=epilog(name))(command)
     return typer.main.get_command(app)

@@ -76,7 +76,7 @@ Flags: TypeAlias = Mapping[str, Parameter]
 
 
 class FlagGroup:
-    """Flags that together are one argument of a command.
+    """Flags that together are one argument of a command, each of more than one letter.
 
     Args:
         value: the function that makes the argument of the values of its flags.
@@ -88,11 +88,14 @@ class FlagGroup:
         self.flags = flags or (lambda: signature(value).parameters)
 
 
-def with_flags(command: Command, are_used: bool) -> Command:
-    """Return a command in which each group is replaced by its flags.
+def with_flags(command: Command, words: Sequence[str]) -> Command:
+    """Return a command in which each group is replaced by those of its flags that are used.
 
-    Unless they are used, it has none: typer takes a millisecond to make those of all keys.
+    A help page has all; typer takes a millisecond to make those of all keys.
     """
+    used = {word.partition("=")[0] for word in words if word[:1] == "-"}
+    has_all = any("h" in word for word in used if word[:2] != "--" or word[2:6] == "help")
+    has_some = has_all or any(word[:2] == "--" for word in used)
     groups: dict[str, tuple[FlagGroup, Flags]] = {}
     parameters: list[Parameter] = []
     for name, parameter in signature(command).parameters.items():
@@ -101,7 +104,9 @@ def with_flags(command: Command, are_used: bool) -> Command:
         if group is None:
             parameters.append(parameter)
         else:
-            groups[name] = group, group.flags() if are_used else {}
+            flags = group.flags() if has_some else {}
+            flags = {key: x for key, x in flags.items() if has_all or used & {*_names_of(x)}}
+            groups[name] = group, flags
             parameters += groups[name][1].values()
 
     def called(**arguments: Any) -> None:
@@ -113,6 +118,13 @@ def with_flags(command: Command, are_used: bool) -> Command:
     by_name = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in parameters]
     called.__dict__["__signature__"] = Signature(by_name)  # which typer reads
     return called
+
+
+def _names_of(flag: Parameter) -> Sequence[str]:
+    option = next(iter(getattr(flag.annotation, "__metadata__", ())), flag.default)
+    names = option.default, *option.param_decls  # the first one, in `Annotated`, is its default
+    written = [name for name in names if str(name).startswith("-")]
+    return written or [f"--{flag.name.replace('_', '-')}"]
 
 
 class Workers(Record):
@@ -146,18 +158,20 @@ def _workers(
 
 
 class Settings(Record):
-    """The texts of `--set`, and whether a file may name files outside its own folder."""
+    """What sets keys of a problem, and whether a file may name files outside its own folder."""
 
     set_: WordList
     allow_outside: bool
+    keys: "TextsByKey"
 
     def overrides(
-        self, keys: Mapping[str, str] = EMPTY, files: Mapping[str, str] = EMPTY
+        self, others: Mapping[str, str] = EMPTY, files: Mapping[str, str] = EMPTY
     ) -> "Overrides":
         """Return what the command line sets, with the texts and files of other flags, by key."""
         from attncli.reading.load import Overrides
 
-        return Overrides(with_settings(keys, self.set_, files), files, self.allow_outside)
+        keys = with_settings({**self.keys, **others}, self.set_, files)
+        return Overrides(keys, files, self.allow_outside)
 
 
 SET_HELP = """Set any key, such as --set round=2, --set gradient=sum; attn compute --help-all
@@ -169,12 +183,12 @@ OUTSIDE_HELP = "Files may name matrix files outside their own folder."
 def _settings(
     set_: SetFlag = None,
     allow_outside: Annotated[bool, more("--allow-outside", help=OUTSIDE_HELP)] = False,
+    **keys: str | None,
 ) -> Settings:
-    return Settings(set_, allow_outside)
+    return Settings(set_, allow_outside, _texts(**keys))
 
 
 WorkerFlags = Annotated[Workers, FlagGroup(_workers)]
-SettingFlags = Annotated[Settings, FlagGroup(_settings)]
 
 TextsByKey: TypeAlias = Mapping[str, str]
 """What flags of keys set: texts, by key."""
@@ -210,6 +224,20 @@ def key_flags(*shown: str) -> FlagGroup:
         return made
 
     return FlagGroup(_texts, flags)
+
+
+def setting_flags(*shown: str) -> FlagGroup:
+    """Return `--set`, `--allow-outside` and `key_flags`."""
+
+    def flags() -> Flags:
+        set_, allow_outside, _ = signature(_settings).parameters.values()
+        own = {one.name: one for one in (set_, allow_outside)}
+        return own | {**key_flags(*shown).flags()}
+
+    return FlagGroup(_settings, flags)
+
+
+SettingFlags = Annotated[Settings, setting_flags()]
 
 
 def marking_flags(**helps: str) -> FlagGroup:

@@ -65,6 +65,8 @@ def new(
     if file is not None:
         fill = "write a number in the place of each ?, then run" if blank else "next"
         tell_written([file], f"{fill}: attn compute {quoted(file)}")
+        if not blank:
+            tell("its numbers are examples; attn new --blank writes a ? in the place of each")
 
 
 Variants: TypeAlias = "Sequence[Variant]"

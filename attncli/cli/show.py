@@ -71,15 +71,14 @@ def compute(
     verbose: Annotated[bool, options.more("--verbose", help=VERBOSE_HELP)] = False,
     display: DisplayFlags,
     matrix: Annotated[WordList, options.matrix(help=MATRIX_HELP)] = None,
-    settings: options.SettingFlags,
-    keys: Annotated[options.TextsByKey, options.key_flags("score", "mask", "heads")],
+    settings: Annotated[options.Settings, options.setting_flags("score", "mask", "heads")],
     exact: Annotated[bool, options.more("--exact", help=EXACT_HELP)] = False,
     workers: options.WorkerFlags,
 ) -> None:
     matrices = options.matrix_flags(matrix, "W_q=wq.csv")
     sources = inputs or _sources_without_names(ctx, bool(matrices))
     options.prepare([*sources, *(file for _, file in matrices)], out, jobs=workers.jobs)
-    overrides = settings.overrides(keys, options.by_key(matrices))
+    overrides = settings.overrides(files=options.by_key(matrices))
     from attncli.printing.selection import Selection
 
     format_ = targets.format_name("traces", format_, out)
@@ -267,8 +266,6 @@ def worksheet(
     settings: options.SettingFlags,
     quiet: Annotated[bool, options.quiet(help="No title, no warnings.")] = False,
 ) -> None:
-    if format_ is None and out is None:
-        raise fail("a worksheet has no format of its own", hint="use -f, as in -f html, or -o FILE")
     if blank and asked:
         raise fail("--ask and --blank both say which steps are open", hint="leave out one of them")
     inputs = [file for source in inputs for file in _problem_files(source, settings.allow_outside)]
@@ -276,7 +273,7 @@ def worksheet(
     from attncli.printing.selection import WorksheetSelection
     from attncli.printing.worksheet import room_of
 
-    format_ = targets.format_name("worksheets", format_, out)
+    format_ = targets.format_name("worksheets", format_ or (None if out else "yaml"), out)
     targets.refuse_flag_of("latex", "standalone", standalone, format_)
     selection = WorksheetSelection(
         decimals=decimals,

@@ -202,7 +202,9 @@ def _sizes(
     for letter in ("d_memory", "d_out"):
         bound.setdefault(leader(letter), ("", wide))
     _, *parts = leader("d_k").split(" + ")  # in kind latent it is a sum
-    name, narrow = bound.setdefault(leader("d_k"), ("", NARROW * (1 + len(parts))))
+    is_square = "d_model" in widths and not parts and wide % values["heads"] == 0
+    narrow = wide // values["heads"] if is_square else NARROW * (1 + len(parts))
+    name, narrow = bound.setdefault(leader("d_k"), ("", narrow))
     narrow -= NARROW * len(parts)
     bound |= dict.fromkeys(parts, ("", NARROW))
     if narrow < 1:
