@@ -112,16 +112,16 @@ class Report(Record, Shown, eq=False):
 
     @cached_property
     def counting(self) -> dict[str, Array]:
-        """The status of the cells that count, by step; all count if the marking asks for none."""
-        every = {name: judged.on_paper for name, judged in self.steps.items()}
-        return self._codes_by_step(self.marking.ask) or every
+        """The status of the cells that count, by step; of written steps if none are asked for."""
+        if self.marking.ask:
+            return self._codes_by_step(self.marking.ask)
+        steps = self.steps.items()
+        return {name: judged.on_paper for name, judged in steps if judged.status != "missing"}
 
     @property
     def wanted(self) -> dict[str, Array]:
         """The status of the cells that have a wanted name, by step; of shown steps without one."""
-        every = self.counting.items()
-        written = {name: codes for name, codes in every if (codes != judged_steps.MISSING).any()}
-        return self._codes_by_step(self.marking.expected) or written
+        return self._codes_by_step(self.marking.expected) or self.counting
 
     def _codes_by_step(self, names: Collection[str]) -> dict[str, Array]:
         """Return the status of each cell that one of the names means, by the step that answers."""

@@ -26,12 +26,12 @@ SUMMARIES = {
     "explain": "Show how one number is calculated, with the numbers put in.",
     "count": "Count operations, parameters and bytes of a cache.",
     "demo": "Open a sample as a page that recalculates.",
+    "samples": "List the samples, or print one.",
+    "scores": "List score functions, masks and normalisers.",
     "worksheet": "Write a page with room for the numbers, or a file to fill in.",
     "check": "Find the first wrong number in hand-worked answers.",
     "vary": "Write problems like a given one, in which mistakes show.",
-    "assign": "Write an assignment: variants for a class, worksheets, keys and a quiz.",
-    "samples": "List the samples, or print one.",
-    "scores": "List score functions, masks and normalisers.",
+    "assign": "Write an assignment: variants, worksheets, keys and a quiz.",
     "schema": "Print a JSON Schema of the problem file.",
     "manual": "Print the manual page, attn(1).",
     "completion": "Print a script that completes commands of attn in a shell.",
@@ -41,8 +41,11 @@ SUMMARIES = {
 A command is the function of that name, in the module that `MODULES` tells, or in that of its name.
 """
 
-FIRST_OF_GROUPS = {"new": "Calculate", "worksheet": "Practise and check", "samples": "Reference"}
+FIRST_OF_GROUPS = {"new": "Calculate", "worksheet": "Practise and check", "schema": "Set up"}
 """The commands that begin a group, in the order in which people meet them."""
+
+SET_UP = ("schema", "manual", "completion")
+"""The commands that only `HELP_ALL` shows."""
 
 MODULES: Mapping[str, str] = {
     **dict.fromkeys(("compute", "worksheet"), "show"),
@@ -132,6 +135,9 @@ HELP_NOTES = {
 """What a help page says between its options and its examples."""
 
 
+ABOUT = "Show every number of an attention calculation, as a careful person writes it."
+START = "Start with: attn new hw.yaml, then attn compute hw.yaml"
+
 HELP_OPTIONS = ["-h", "--help", HELP_ALL]
 """The names of the help option; the second one names its parameter."""
 
@@ -147,6 +153,7 @@ class WithHelp:
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Read arguments; what is wrong with them is an error as those of files are."""
+        ctx.meta[HELP_ALL] = HELP_ALL in args
         words = [*args]  # as they are taken one by one
         try:
             return super().parse_args(ctx, args)  # type: ignore[misc]  # that of typer's class
@@ -167,9 +174,9 @@ class WithHelp:
 
 
 class Group(WithHelp, TyperGroup):
-    """`attn` itself, whose own help page hides nothing."""
+    """`attn` itself."""
 
-    help_on_help = f"Show this message; attn COMMAND {HELP_ALL} shows all options."
+    help_on_help = f"Show this message; {HELP_ALL} shows all commands."
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -192,12 +199,20 @@ class Group(WithHelp, TyperGroup):
 
         raise unknown_command(word, SUMMARIES)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands in groups, then the options, on lines that need not be wrapped."""
         width = max(map(len, SUMMARIES))
         for name, said in SUMMARIES.items():
+            if name in SET_UP and not ctx.meta[HELP_ALL]:
+                continue
             if name in FIRST_OF_GROUPS:
                 formatter.write(f"\n{FIRST_OF_GROUPS[name]}:\n")
-            formatter.write_dl([(f"  {name:{width}}", said)])
+            formatter.write(f"  {name:{width}}  {said}\n")
+        rows = [option.get_help_record(ctx) for option in self.get_params(ctx)]
+        width = max(len(names) for names, _ in rows)
+        formatter.write("\nOptions:\n")
+        for names, said in rows:
+            formatter.write(f"  {names:{width}}  {said}\n")
 
 
 def build(name: str, words: Sequence[str] = ("--help",)) -> Any:
@@ -216,7 +231,6 @@ class Command(WithHelp, TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Read arguments; the negative number of a cell is no option."""
-        ctx.meta[HELP_ALL] = HELP_ALL in args
         if self.name == "explain":
             args = [re.sub(r"^-(?=\.?\d)", "−", word) for word in args]
         return super().parse_args(ctx, args)
@@ -266,8 +280,7 @@ def _version(value: bool) -> None:
 
 app = typer.Typer(
     cls=Group,
-    help="Show every number of an attention calculation, the way a careful person would write it.",
-    epilog="Start with: attn new hw.yaml, then attn compute hw.yaml",
+    help=f"\b\n{ABOUT}\n{START}",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

@@ -54,23 +54,25 @@ def verdict(report: Report) -> str:
 def _how_many_wrong(report: Report) -> str:
     """Return how many of the given numbers are wrong, of those that count or lead to these."""
     steps = {name: report.steps[name].on_paper for name in report.wrong_steps} | report.counting
-    wrong = sum(int(np.isin(codes, report.codes_of_wrong).sum()) for codes in steps.values())
-    return f"{wrong:,} of {count_of(_given(report, steps), 'number')}"
+    counts = _counts(report, steps)
+    wrong = sum(counts[judged_steps.STATUSES[code]] for code in report.codes_of_wrong)
+    return f"{wrong:,} of {count_of(sum(counts.values()), 'number')}"
 
 
-def _given(report: Report, codes_by_step: Mapping[str, Array]) -> int:
-    """Return how many numbers were given, without those that were not compared."""
-    given = sum(int((x != judged_steps.MISSING).sum()) for x in codes_by_step.values())
-    return given - sum(report.apart.get(name, 0) for name in codes_by_step)
+def _counts(report: Report, codes_by_step: Mapping[str, Array]) -> dict[str, int]:
+    """Return how many of the given numbers have each status, without those not compared."""
+    none = np.zeros(len(judged_steps.STATUSES), dtype=int)
+    each = (np.bincount(x.ravel(), minlength=none.size) for x in codes_by_step.values())
+    counts = dict(zip(judged_steps.STATUSES, sum(each, none).tolist(), strict=True))
+    counts["correct"] -= sum(report.apart.get(name, 0) for name in codes_by_step)
+    return counts | {"missing": 0}
 
 
 def _numbers(report: Report) -> str:
     """Return how many numbers of the steps that count were given, and how many are near."""
-    codes = np.concatenate([codes.ravel() for codes in report.counting.values()])
-    totals = np.bincount(codes, minlength=len(judged_steps.STATUSES)).tolist()
-    counts = dict(zip(judged_steps.STATUSES, totals, strict=True))
+    counts = _counts(report, report.counting)
     near = {words: counts[name] for name, words in RIGHT_BUT.items() if counts[name]}
-    written = _given(report, report.counting)
+    written = sum(counts.values())
     said = count_of(written, "number")
     for number, (words, count) in enumerate(near.items()):
         of_them = "" if number else " of them"
