@@ -208,7 +208,7 @@ class Group(WithHelp, TyperGroup):
             if name in FIRST_OF_GROUPS:
                 formatter.write(f"\n{FIRST_OF_GROUPS[name]}:\n")
             formatter.write(f"  {name:{width}}  {said}\n")
-        rows = [option.get_help_record(ctx) for option in self.get_params(ctx)]
+        rows: Any = [option.get_help_record(ctx) for option in self.get_params(ctx)]
         width = max(len(names) for names, _ in rows)
         formatter.write("\nOptions:\n")
         for names, said in rows:

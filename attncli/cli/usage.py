@@ -7,7 +7,7 @@ from typing import Any
 from attncli.core.errors import InputError, fail
 from attncli.core.problem.key_values import hint_for, key_of
 from attncli.core.problem.keys import KEYS
-from attncli.core.text.strings import all_of, near_words, small, visible
+from attncli.core.text.strings import all_of, near_words, visible
 
 
 def usage_fault(error: Any, ctx: Any) -> InputError:
@@ -20,7 +20,9 @@ def usage_fault(error: Any, ctx: Any) -> InputError:
     with_option = (one for one in ctx.command.params if option in one.opts)
     param = getattr(error, "param", None) or next(with_option, None)
     if param is None:
-        return fail(f"{path}: {visible(small(message))}", hint=f"{path} --help shows its arguments")
+        extra = message.rpartition(" (")[2].removesuffix(")")  # of all that is left to be wrong
+        hint = f"{path} --help shows what it takes"
+        return fail(f"{path} has no use for {visible(extra)}", hint=hint)
     is_argument = param.param_type_name == "argument"
     name = param.metavar if is_argument else max(param.opts, key=len)
     if not message:

@@ -111,10 +111,21 @@ WITH_SLOW_ONES = [
 """The kinds, of which two have many matrices to draw."""
 
 
-def test_a_new_problem_has_the_flags_of_keys_that_compute_has(attn: Attn) -> None:
-    flags = [re.findall(r"--[\w-]+", attn(name, "--help-all").out) for name in ("new", "compute")]
+WITH_PROBLEMS = ("new", "compute", "explain", "count", "worksheet", "check", "vary", "assign")
+
+
+def test_each_command_with_a_problem_has_the_flag_of_every_key(attn: Attn) -> None:
     keys = {flag for name, row in KEYS.items() for flag in row.flags_of(name)}
-    assert keys <= {*flags[0]} & {*flags[1]}
+    for name in WITH_PROBLEMS:
+        assert keys <= {*re.findall(r"--[\w-]+", attn(name, "--help-all").out)}, name
+
+
+def test_the_help_of_the_program_fits_a_small_screen(attn: Attn) -> None:
+    page, whole = attn("--help").out, attn("--help-all").out
+    assert len(page.splitlines()) < 24
+    assert max(map(cell_width, whole.splitlines())) <= 80
+    listed = [set(re.findall(r"^  (\w+)  ", text, re.MULTILINE)) for text in (page, whole)]
+    assert listed[1] - listed[0] == {"schema", "manual", "completion"}
 
 
 @pytest.mark.parametrize("kind", WITH_SLOW_ONES)
