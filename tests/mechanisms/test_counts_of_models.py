@@ -66,6 +66,7 @@ def test_other_configs_are_refused_in_a_sentence(case: Keys, tmp_path: Path) -> 
         ({"X": "shape(3, 0)"}, "the sizes of X must be whole numbers of at least 1"),
         ({"X": "shape(n, d)"}, "the sizes of X must be whole numbers"),
         ({"X": "shape(9999999999, 9999999999)"}, "X has more than"),
+        ({"X": f"shape({'1, ' * 99})"}, "X has 99 axes; 4 is the most"),
         ({"X": "shape(3, 2)", "bias": "shape(3, 3)"}, "bias cannot be a shape"),
         ({"X": "shape(3, 2)", "W_q": [[1], [2], [3]]}, "W_q has 3 rows, but X has 2 columns"),
         ({"X": "shape(10000000, 10000000)", "heads": 10000000}, "a step has more than"),

@@ -51,7 +51,7 @@ MAX_NESTED_LISTS = 64
 OUTLINE = regex(r"\s*shape\s*\((.*)\)\s*", re.DOTALL)
 """A matrix of which only the work is counted: shape(8192, 4096)."""
 MAX_OUTLINED = 10**15
-SIZES = regex(r"(?:\s*[1-9]\d{0,17}\s*,)*\s*[1-9]\d{0,17}\s*,?\s*")
+SIZES = regex(r"(?:[1-9]\d{0,17},)*[1-9]\d{0,17}")
 
 MAX_PADDED = 12
 """Maximum number of decimals of rounded floats; with more, floats have all their digits."""
@@ -145,10 +145,13 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False, truths: bool = 
 
 
 def _outlined(sizes: str, path: KeyPath) -> Outline:
+    sizes = "".join(sizes.split()).removesuffix(",")
     if not SIZES.fullmatch(sizes):
         message = f"the sizes of {name_of(path)} must be whole numbers of at least 1"
         raise fail(message, *path, hint="write such as shape(8192, 4096)", needs="text")
-    shape = [int(size) for size in sizes.strip(", \t\n").split(",")]
+    shape = [*map(int, sizes.split(","))]
+    if len(shape) > MAX_AXES:
+        raise fail(f"{name_of(path)} has {len(shape)} axes; {MAX_AXES} is the most", *path)
     if prod(shape) > MAX_OUTLINED:
         message = f"{name_of(path)} has more than {MAX_OUTLINED:,} numbers"
         raise fail(message, *path, hint="take smaller sizes", needs="text")
