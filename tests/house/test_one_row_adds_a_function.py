@@ -30,6 +30,7 @@ from attncli.core.tape import operations
 from attncli.core.tape.operations import MatMul, Scale, dot
 from attncli.core.tape.step import Expression, Operation
 from attncli.core.tape.tape import Tape
+from attncli.printing import counts
 from attncli.printing import table as table_format
 from attncli.reading.load import Overrides, load_all
 from tests.conftest import ROOT, Attn, run_command
@@ -88,7 +89,7 @@ def trace_of(path: Path, text: str, **flags: str) -> attncli.Trace:
 
 def test_there_is_a_recipe_for_each_table() -> None:
     things = ["score function", "mask form", "normaliser", "mechanism", "mistake", "format"]
-    assert [name for name, _ in RECIPES] == things
+    assert [name for name, _ in RECIPES] == [*things, "page"]
 
 
 def test_costs_are_those_of_the_recipes() -> None:
@@ -205,6 +206,19 @@ def test_recipe_for_a_format(monkeypatch: pytest.MonkeyPatch) -> None:
     formats.FORMATS.update(row)
     trace = attncli.compute(attncli.Problem(X=[[1, 0], [0, 1]], score="dot"))
     assert attncli.render(trace, "sizes", only=("Q", "sum")) == "Q 4\nsum 2\n"
+
+
+def test_recipe_for_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One builder: every writer of blocks has the page."""
+    names, rows = recipe("page", counts, formats)
+    import_as("attncli.printing.lengths", names["page"], monkeypatch)
+    formats.FORMATS.update(rows[0] | rows[1])
+    trace = attncli.compute(attncli.Problem(X=[[1, 0], [0, 1]], score="dot"))
+    shown = attncli.render(trace, "lengths", only=("Q", "sum"))
+    assert shown == "Numbers\nstep  numbers\nQ           4\nsum         2\n\n6 numbers in all\n"
+    shown = attncli.render(trace, "lengths_md", only=("Q", "sum"))
+    table = "| step | numbers |\n|---|---:|\n| Q | 4 |\n| sum | 2 |"
+    assert shown == f"# Numbers\n\n{table}\n\n6 numbers in all\n"
 
 
 def test_a_mask_form_of_a_matrix() -> None:
