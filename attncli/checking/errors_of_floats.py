@@ -74,9 +74,9 @@ def _sample(
 
 
 def distance(numbers: Array, right: Array) -> Array:
-    """Return how far numbers are from the right ones; ∞ for nan, 0 for −∞ that is right."""
+    """Return how far numbers are from the right ones; ∞ for nan, 0 for the same infinity."""
     with np.errstate(invalid="ignore"):
         off: Array = np.abs(numbers - right)
-    off[(right == -np.inf) & (numbers <= LIKE_BLOCKED)] = 0.0
     off[np.isnan(off)] = np.inf
+    off[(numbers == right) | ((right == -np.inf) & (numbers <= LIKE_BLOCKED))] = 0.0
     return off

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import TypeAlias
 
 import numpy as np
 
+from attncli.checking.answers.answers import LIKE_BLOCKED
 from attncli.checking.answers.program_arrays import sizes_of
 from attncli.core.arithmetic.elements import Array
 from attncli.core.problem.key_values import key_of
@@ -96,15 +97,22 @@ def pairs_of(reference: Dump, mine: Dump) -> list[NamePair]:
     by_key("names", lambda name, _: (parts_of(name).layer, parts_of(name).last))
     by_key("meanings", lambda name, _: (parts_of(name).layer, parts_of(name).meaning or name))
     by_key("meanings", lambda name, _: parts_of(name).meaning or name)
-    by_key("shapes", lambda name, one: (parts_of(name).layer, *sizes_of(one.shape)))
-    for name in [*left]:
-        same = {other: in_same_places(left[name], one) for other, one in right.items()}
-        distances = {other: unlikeness(*numbers) for other, numbers in same.items()}
-        nearest = min(distances, key=distances.__getitem__, default="")
-        if nearest and distances[nearest] <= MAX_UNLIKE:
-            pair(name, nearest, "numbers")
-    by_key("shapes", lambda _, one: tuple(sizes_of(one.shape)))
+    by_key("shapes", lambda name, one: (parts_of(name).layer, _sizes(one)))
+    for sizes in {_sizes(one) for one in left.values()} & {_sizes(one) for one in right.values()}:
+        names = [name for name, one in left.items() if _sizes(one) == sizes]
+        others = [name for name, one in right.items() if _sizes(one) == sizes]
+        every = in_same_places(*(left[name] for name in names), *(right[name] for name in others))
+        distances = unlikeness(every[: len(names)], every[len(names) :])
+        for name, row in zip(names, distances, strict=True):
+            if row.min() <= MAX_UNLIKE:
+                pair(name, others[row.argmin()], "numbers")
+                distances[:, row.argmin()] = np.inf
+    by_key("shapes", lambda _, one: _sizes(one))
     return _in_order([pairs[name] for name in reference if name in pairs])
+
+
+def _sizes(array: DumpedArray) -> tuple[int, ...]:
+    return tuple(sizes_of(array.shape))
 
 
 def _by_key(dump: Dump, key: Callable[[str, DumpedArray], Hashable]) -> dict[Hashable, str]:
@@ -123,29 +131,38 @@ def _in_order(pairs: list[NamePair]) -> list[NamePair]:
     return sorted(pairs, key=lambda pair: (every[pair].layer, order[every[pair].meaning]))
 
 
-def in_same_places(right: DumpedArray, other: DumpedArray) -> tuple[Array, Array]:
-    """Return the numbers of two arrays, at the places that both have, if the shapes allow it."""
-    if sizes_of(right.shape) != sizes_of(other.shape):
-        return right.numbers, other.numbers
-    a, b = (
-        one.numbers if one.places else one.numbers.reshape(right.shape) for one in (right, other)
-    )
-    places = right.places or other.places
-    if places and not right.places:
-        a = a[np.ix_(*places)]
-    if places and not other.places:
-        b = b[np.ix_(*places)]
-    return a, b
+def in_same_places(*every: DumpedArray) -> list[Array]:
+    """Return the numbers of arrays, at the places that all have, if their sizes are the same."""
+    if len({*map(_sizes, every)}) > 1:
+        return [one.numbers for one in every]
+    cut = next((one for one in every if one.places), every[0])
+    return [
+        one.numbers
+        if one.places
+        else one.numbers.reshape(cut.shape)[np.ix_(*cut.places) if cut.places else ...]
+        for one in every
+    ]
 
 
-def unlikeness(right: Array, numbers: Array) -> float:
-    """Return the distance of some numbers, relative to their length; ∞ for another shape."""
-    if sizes_of(right.shape) != sizes_of(numbers.shape):
-        return np.inf
-    some = slice(None, None, max(1, right.size // MAX_SAMPLED))
-    a, b = (np.nan_to_num(one.flat[some].astype(float)) for one in (right, numbers))
-    length = float(np.linalg.norm(a))
-    return float(np.linalg.norm(a - b)) / length if length else np.inf
+def unlikeness(every: Sequence[Array], others: Sequence[Array]) -> Array:
+    """Return the distance of each of some arrays from each of others, relative to its length.
+
+    All have the same sizes: a thousand are compared with as many by one product. Infinities, and
+    what stands for them, do not count.
+    """
+    samples = [_sample(one) for one in (*every, *others)]
+    a, b = np.array(samples[: len(every)]), np.array(samples[len(every) :])
+    lengths = (a * a).sum(axis=-1)[:, None]
+    lengths[lengths == 0] = np.nan  # what is 0 everywhere is like nothing
+    squares = lengths + (b * b).sum(axis=-1) - 2 * a @ b.T
+    distances: Array = np.sqrt(np.maximum(squares, 0) / lengths)
+    return distances
+
+
+def _sample(numbers: Array) -> Array:
+    some = numbers.flat[:: max(1, numbers.size // MAX_SAMPLED)].astype(float)
+    sample: Array = np.where(np.isfinite(some) & (some > LIKE_BLOCKED), some, 0.0)
+    return sample
 
 
 def layouts(pair: NamePair, right: Array, numbers: Array) -> Iterator[tuple[Array, str]]:

@@ -17,7 +17,7 @@ import numpy as np
 from attncli.checking.answers.answers import LIKE_BLOCKED
 from attncli.checking.answers.program_arrays import ROUNDOFF, sizes_of, type_of_floats
 from attncli.checking.check import AnswerKey, Graded, Report
-from attncli.checking.errors_of_floats import MAX_ERRORS
+from attncli.checking.errors_of_floats import MAX_ERRORS, distance
 from attncli.checking.judging import judged_steps
 from attncli.checking.judging.judged_steps import Difference, Finding
 from attncli.checking.matched_arrays import (
@@ -86,12 +86,7 @@ class ArrayPair(Record, eq=False):
 
     def off(self, numbers: Array) -> Array:
         """Return how far numbers of the same shape are from the reference; ∞ for nan."""
-        with np.errstate(invalid="ignore"):
-            off: Array = np.abs(numbers - self.right)
-        off[numbers == self.right] = 0
-        off[(numbers <= LIKE_BLOCKED) & (self.right <= LIKE_BLOCKED)] = 0
-        off[np.isnan(off)] = np.inf
-        off[np.isnan(self.right)] = 0  # they are not compared
+        off: Array = np.where(np.isnan(self.right), 0, distance(numbers, self.right))
         return off
 
     def agrees(self, numbers: Array) -> bool:
@@ -120,16 +115,18 @@ class ArrayPair(Record, eq=False):
 def _compared(
     pair: NamePair, right: DumpedArray, other: DumpedArray, marking: Marking
 ) -> ArrayPair:
-    numbers, others = (one.astype(float) for one in in_same_places(right, other))
+    numbers, others = (
+        np.where(one <= LIKE_BLOCKED, -np.inf, one.astype(float))
+        for one in in_same_places(right, other)
+    )
     places, layout, dtype = right.places or other.places, "", marking.dtype
     if sizes_of(numbers.shape) == sizes_of(others.shape):
         others = others.reshape(numbers.shape)
     elif not places:
         every = layouts(pair, numbers, others)
-        like = (one for one in every if unlikeness(numbers, one[0]) <= MAX_UNLIKE)
+        like = (one for one in every if unlikeness([numbers], [one[0]]).min() <= MAX_UNLIKE)
         others, layout = next(like, (others, ""))
-    is_told = np.isfinite(numbers) & (numbers > LIKE_BLOCKED)
-    size = float(np.max(np.abs(numbers), initial=0.0, where=is_told))
+    size = float(np.max(np.abs(numbers), initial=0.0, where=np.isfinite(numbers)))
     depth = float(max(parts_of(pair.name).layer, 0) + 1) ** 0.5
     error = ROUNDINGS[dtype] * ROUNDOFF[dtype] * depth * size
     limit = MAX_ERRORS[dtype] * error if marking.rtol is None else marking.rtol * size
@@ -140,7 +137,7 @@ def _compared(
 def _by_numbers(first: ArrayPair, every: Dump) -> Finding | None:
     """Return what the numbers show by themselves: another layout, another step, a factor."""
     for turned, line in layouts(first.pair, first.right, first.numbers):
-        if unlikeness(first.right, turned) <= MAX_UNLIKE and first.agrees(turned):
+        if first.agrees(turned):
             what = "The numbers are those of the reference in another layout."
             return Finding("another_layout", what, f"Turn it by {line}.")
     numbers = first.numbers

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from attncli.cli import options
-from attncli.core.errors import fail
+from attncli.core.errors import Place, fail, located
+from attncli.core.numbers.written import dotted
 
-DUMP_SUFFIXES = (".npz", ".safetensors", ".json")
+DUMP_SUFFIXES = (".npz", ".safetensors", ".json", ".npy")
 """Suffixes of files that may hold the arrays of a program, and not a problem."""
 
 OF_ARRAYS = ("marking.dtype", "marking.rtol", "marking.tolerance")
@@ -51,11 +52,13 @@ def each_dump(
     from attncli.checking.two_dumps import TwoDumps
     from attncli.core.problem.problem import Problem
     from attncli.reading.dumps import read_dump
+    from attncli.reading.load import flag_of
 
     if reference is None:
         reference, *sources = sources
     parts = {key.removeprefix("marking."): text for key, text in keys.items()}
-    marking = Problem(X=[[1]]).marked(parts).marking  # which reads the texts
+    with located(lambda path: Place(flag_of(dotted(path)))):
+        marking = Problem(X=[[1]]).marked(parts).marking  # which reads the texts
     stdin = options.standard_input()
     dumps = TwoDumps(reference, read_dump(reference, stdin, outside), marking, stdin, outside)
     return lambda mark: map(mark, dumps.students(sources))

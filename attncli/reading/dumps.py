@@ -100,8 +100,10 @@ def read_dump(
                 found = _numbered(_of_calls(tree, Folder(Path(begun.name).parent, allow_outside)))
             hint = "name the file that ends with _FULL_TENSORS.json"
         elif file_forms.are_arrays(begun.start, begun.suffix):
-            is_bare = begun.start.startswith(arrays.NPY)
-            found = {} if is_bare else dict(_flat(arrays.read(begun.file)))
+            values = arrays.read(begun.file)
+            if begun.start.startswith(arrays.NPY):  # the name of the file is that of its array
+                values = {Path(begun.name).stem: values["X"]}
+            found = dict(_flat(values))
             hint = "save them by numpy.savez(file, weights=…, output=…)"
         else:
             hint = "save NPZ or safetensors, or the JSON of model_addition_debugger_context"

@@ -165,6 +165,14 @@ def test_another_step_is_found(attn: Attn, tmp_path: Path) -> None:
     assert "  It holds the numbers of layers.1.output in the reference." in shown.out
 
 
+def test_an_npy_file_is_an_array_by_its_name(attn: Attn, tmp_path: Path) -> None:
+    right = model("weights and output", layers=1)
+    np.savez(tmp_path / "reference.npz", **right)  # type: ignore[arg-type]
+    np.save(tmp_path / "output.npy", right["layers.0.output"])
+    shown = attn("check", tmp_path / "reference.npz", tmp_path / "output.npy", "-q")
+    assert (shown.out, shown.err) == ("correct: 40 numbers\n", "")
+
+
 def test_a_problem_with_its_steps_is_a_reference_if_asked_for(attn: Attn, tmp_path: Path) -> None:
     problem = attncli.Problem(X=np.eye(3) + 0.5, heads=1, mask="causal")
     trace = attncli.compute(problem)
@@ -264,6 +272,7 @@ REFUSED = [
     ({}, ("--strict",), "--strict is of answers to a problem"),
     ({}, ("-f", "html"), "-f html shows a problem, and two dumps have none"),
     ({}, ("--dtype", "float8"), "float8"),
+    ({}, ("--rtol", "x"), "--rtol: marking.rtol: x is not a number"),
 ]
 
 
