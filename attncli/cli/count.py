@@ -11,6 +11,8 @@ from attncli.cli.run import Run
 from attncli.cli.terminal import DisplayFlags, terminal_width, write_lines
 from attncli.core.records import replace
 
+INPUTS_HELP = """YAML, JSON, CSV, XLSX or NPZ files, or the config.json of a model; - is standard
+input."""
 COUNT_FORMATS = "table, json, csv or markdown."
 BYTES_HELP = """The size of a number in the cache; by default that of the file's floats, 8 in YAML,
 and 2 of shapes."""
@@ -20,7 +22,7 @@ MAX_LENGTH = 131_072
 
 
 def count(
-    inputs: Annotated[list[str], typer.Argument(metavar="INPUT...", help=options.INPUTS_HELP)],
+    inputs: Annotated[list[str], typer.Argument(metavar="INPUT...", help=INPUTS_HELP)],
     *,
     only: options.Only = None,
     full: Annotated[bool, options.content("--full", help=FULL_HELP)] = False,
