@@ -55,7 +55,8 @@ def page(work: Work, selection: Selection) -> Iterator[Group]:
         first, last = layers[0][0], layers[-1][0]
         is_one = first is last
         if not is_one:
-            rows.append(((f"layers {first.layer} to {last.layer}", "", ""), [""] * len(columns)))
+            heading = f"layers {first.layer} to {last.layer}"
+            rows.append(((heading, "", heading), [""] * len(columns)))
         for same in zip(*layers, strict=True):
             counts = work.total(same)
             numbers = [f"{counts[name]:,}" if counts[name] else "" for name in columns]

@@ -184,7 +184,7 @@ def test_a_narrow_terminal_has_names_in_place_of_formulas() -> None:
 
 
 def test_a_table_that_is_not_whole_has_three_columns_and_layers_together() -> None:
-    """The second layer of three is another; equal ones that do not follow each other stay apart."""
+    """The third layer of four is another; equal ones that do not follow each other stay apart."""
     one, other = attention_of(2, 1, 4), attention_of(2, 2, 4)
     keys: Keys = {"kind": "transformer", "X": np.ones((3, 1)), "layers": [one, one, other, one]}
     text = printed(attncli.Problem(**keys), 200)
@@ -196,4 +196,6 @@ def test_a_table_that_is_not_whole_has_three_columns_and_layers_together() -> No
         ("layers.4.Q", "24"),
     ]
     assert "+ −" not in text
+    alike = printed(attncli.Problem(**keys | {"layers": [one, one]}), 200)
+    assert alike.splitlines()[1] == "layers 1 to 2"
     assert "exp" in printed(attncli.Problem(**keys), 200, full=True)
