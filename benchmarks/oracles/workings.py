@@ -204,8 +204,8 @@ class Working:
             is_choice = base(name) == "weights" and self.normalizer == "hardmax"
             if is_choice and finds is finds_right and not np.array_equal(known[name], right):
                 raise UnworkableError("another choice")
-            used = goes_on(name, known[name])
-            if base(name) == "sum" and ((used == 0) & (known[name] != 0)).any():
+            is_sum = base(name) in ("sum", "sum_logits")
+            if is_sum and ((goes_on(name, known[name]) == 0) & (right != 0)).any():
                 raise UnworkableError("exponentials that round to 0")
         return known
 

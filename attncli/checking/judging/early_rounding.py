@@ -9,9 +9,10 @@ from itertools import count
 import numpy as np
 
 from attncli.checking.judging import agreement, schedules
-from attncli.checking.judging.agreement import CUT, RoundingRule, largest
-from attncli.checking.judging.judged_steps import LAST_DIGIT, WRONG, Given
+from attncli.checking.judging.agreement import RoundingRule, largest
+from attncli.checking.judging.judged_steps import LAST_DIGIT, ROUNDED_EARLY, WRONG, Given
 from attncli.checking.judging.operands import Operands, axis_of_shares, bounded
+from attncli.checking.judging.own_decimals import OwnDecimals, combined
 from attncli.checking.judging.trial import Trial, common_readings, readings
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, hull, interval
@@ -101,6 +102,22 @@ def by_finer_steps(operands: Operands, answer: Given) -> Iterator[ExplainedCells
         yield ExplainedCells(cells, middle, words)
 
 
+def by_own_decimals(operands: Operands, answer: Given) -> Iterator[ExplainedCells]:
+    """Yield what follows if each step has its own decimals, or only some are used as written."""
+    before = operands.ancestors(answer.step)
+    if not (
+        _may_be_rounded(operands, answer)
+        and all(len(one.array) == 1 for one in (*before, answer.step))
+        and _is_within_reach(operands, answer)
+        and _may_be_evident(operands, answer)
+    ):
+        return
+    for trial in combined(operands, answer.step):
+        is_open = _unexplained(answer, WRONG).any()
+        if is_open and (explained := _explained_by(operands, answer, trial)):
+            yield explained
+
+
 def _may_be_rounded(operands: Operands, answer: Given) -> bool:
     """Return True if the wrong numbers are decimals with all wanted digits."""
     wrong = _unexplained(answer, WRONG)
@@ -126,7 +143,8 @@ def _is_within_reach(operands: Operands, answer: Given) -> bool:
     wrong = _unexplained(answer, WRONG)
     within = wrong & in_reach(operands, answer)
     count = (~answer.written.blank).sum()
-    return bool((within == wrong).all() or count - (wrong & ~within).sum() >= _fewest(count))
+    is_enough = (within == wrong).all() or count - (wrong & ~within).sum() >= _fewest(count)
+    return bool(within.any() and is_enough)
 
 
 def in_reach(operands: Operands, answer: Given) -> Array:
@@ -173,33 +191,39 @@ def _any_constants(operands: Operands) -> Change:
     return operands.reference.kept(("constants",), make)
 
 
-def _explained_by(operands: Operands, answer: Given, trial: Trial) -> ExplainedCells | None:
+def _explained_by(
+    operands: Operands, answer: Given, trial: Trial | OwnDecimals
+) -> ExplainedCells | None:
     """Return what the first schedule explains that gives all, or nearly all, numbers."""
-    part, results, valid = trial.schedules, trial.numbers, trial.is_valid
-    # A schedule that keeps every digit leaves open whether its student cuts numbers off.
-    of_others = _may_cut(operands, answer)
-    cuts = [one.rounding.mode == CUT if one.rounding else of_others for one in part.each]
-    fits = _fits(answer, results, np.array(cuts), operands.roundings) & valid[:, None]
+    results, valid = trial.numbers, trial.is_valid
+    # A schedule of hidden steps leaves open whether its student cuts off what is shown.
+    cuts = trial.cuts | _may_cut(operands, answer)
+    fits = _fits(answer, results, cuts, operands.roundings) & valid[:, None]
+    unrounded = operands.unrounded(answer.step)
     for index in _likeliest(answer, fits):
-        tried = results[: index + 1][valid[: index + 1]]
+        likelier = slice(index + 1) if trial.is_ordered else slice(None)
         gives = np.zeros(answer.codes.shape, bool)
         gives[~answer.written.blank] = fits[index]
-        if part.is_usual or _is_evident(answer, operands.unrounded(answer.step), tried, gives):
-            cells = _unexplained(answer, WRONG, LAST_DIGIT) & gives
-            words = part.each[index].words(operands.trace)
-            return ExplainedCells(cells, results[index], words)
+        tried = results[likelier][valid[likelier]]
+        if _is_evident(answer, unrounded, tried, results[index], gives, trial.plausible):
+            cells = _unexplained(answer, WRONG, LAST_DIGIT, ROUNDED_EARLY) & gives
+            return ExplainedCells(cells, results[index], trial.words(index))
+        if not trial.is_ordered:
+            break
     return None
 
 
 def _likeliest(answer: Given, fits: Array) -> list[int]:
     """Return the results that give every number; else those that give nearly all numbers.
 
-    The latter must give every number that is not wrong, and one that is.
+    The latter must give every number that another hypothesis explains, and one that is wrong; one
+    that is off by a unit may be a slip that was forgiven.
     """
     if fits.all(axis=1).any():
         return np.flatnonzero(fits.all(axis=1)).tolist()
-    wrong = answer.codes[~answer.written.blank] == WRONG
-    nearly = fits[:, ~wrong].all(axis=1) & fits[:, wrong].any(axis=1)
+    codes = answer.codes[~answer.written.blank]
+    wrong, known = codes == WRONG, (codes != WRONG) & (codes != LAST_DIGIT)
+    nearly = fits[:, known].all(axis=1) & fits[:, wrong].any(axis=1)
     return np.flatnonzero(nearly & (fits.sum(axis=1) >= _fewest(len(wrong)))).tolist()
 
 
@@ -243,19 +267,39 @@ def _sum_to_1(answer: Given, rounded: Array, along: int) -> Array:
     return np.broadcast_to(is_one & (off <= most).all(axis=along, keepdims=True), rounded.shape)
 
 
-def _is_evident(answer: Given, usual: Sequence[Array], results: Array, gives: Array) -> bool:
-    """Return True if it is hardly by chance that the last of some schedules `gives` its numbers.
+def _units_off(answer: Given, usual: Sequence[Array]) -> list[Array]:
+    """Return how far, in units in the last place, written numbers are from some right ones."""
+    unit = np.where(answer.unit > 0, answer.unit, 1.0)
+    return [np.nan_to_num(np.abs(answer.written.values - one) / unit) for one in usual]
+
+
+def _may_be_evident(operands: Operands, answer: Given) -> bool:
+    """Return True if enough numbers are off to show one of many schedules."""
+    most = np.max(_units_off(answer, operands.unrounded(answer.step)), axis=0)
+    far = most[in_reach(operands, answer) & ~answer.written.blank & (most > agreement.CUT_OFF)]
+    is_small = far.max(initial=0.0) <= agreement.PLAUSIBLE_UNITS
+    return is_small or bool(np.log(2 * far + 1).sum() >= -np.log(agreement.MAX_CHANCE))
+
+
+def _is_evident(
+    answer: Given,
+    usual: Sequence[Array],
+    results: Array,
+    chosen: Array,
+    gives: Array,
+    plausible: float,
+) -> bool:
+    """Return True if it is hardly by chance that one of some schedules `gives` its numbers.
 
     Among many schedules, one gives nearly any single number. So the schedules that give the numbers
     which are not off are counted by what they give for the others. A number that is off by as much
     for no reason, to either side, would be one of these with the calculated probability. `usual` is
-    without rounding.
+    without rounding; errors up to `plausible`, in units in the last place, need no evidence.
     """
-    chosen = results[-1]
     unit = np.where(answer.unit > 0, answer.unit, 1.0)
-    apart = [np.nan_to_num(np.abs(answer.written.values - one) / unit) for one in usual]
+    apart = _units_off(answer, usual)
     nearest = min(apart, key=lambda one: float(one[gives].max(initial=0.0)))
-    if not (gives & (nearest > agreement.PLAUSIBLE_UNITS)).any():
+    if not (gives & (nearest > plausible)).any():
         return True
     far = gives & (nearest > agreement.CUT_OFF)
     near = gives & ~far

@@ -73,7 +73,10 @@ class Judge:
             is_known = name in instead
             is_other = is_known or not self.reference.is_like(before.reference, name)
             is_made_anew = is_other or judged_steps.LAST_DIGIT in seen ^ seen_before
-            is_made_anew |= any(source.name in changed for source in self.reference.sources(step))
+            # Wrong numbers may have been made from earlier steps with all their digits.
+            is_wrong = first.has(judged_steps.WRONG)
+            before_it = self.operands.ancestors if is_wrong else self.reference.sources
+            is_made_anew |= any(source.name in changed for source in before_it(step))
             means_other = is_made_anew or (seen != seen_before and isinstance(first, Given))
             for replay in self._replays if means_other else ():
                 replay.forget(step)
@@ -137,9 +140,9 @@ class Judge:
     def _explained(self, answer: Given) -> tuple[Array, str]:
         """Set the status of each cell to that of the first hypothesis that explains its number.
 
-        Also return the numbers of these hypotheses, and the words of the first that has some.
+        Also return the numbers of these hypotheses, and the words of the one with most of them.
         """
-        codes, expected, words = answer.codes, answer.step.array, ""
+        codes, expected, words, most = answer.codes, answer.step.array, "", 0
         rest = np.ones(codes.shape, bool)  # the rows that no hypothesis explains as a whole
         for code, explanations in self.hypotheses:
             if not (codes == judged_steps.WRONG).any():
@@ -150,7 +153,8 @@ class Judge:
                     row = (explained.fits | answer.written.blank).all(axis=-1, keepdims=True) & rest
                     expected, rest = np.where(row, explained.numbers, expected), rest & ~row
                 expected = np.where(explained.cells & rest, explained.numbers, expected)
-                words = words or (explained.words if explained.cells.any() else "")
+                if explained.words and (count := int(explained.cells.sum())) > most:
+                    words, most = explained.words, count
         return expected, words
 
     def _compared(self, answer: Given) -> Judged:
@@ -303,5 +307,6 @@ HYPOTHESES: Hypotheses = (
     (judged_steps.FOLLOWS, early_rounding.by_shown_numbers),
     (judged_steps.ROUNDED_EARLY, early_rounding.by_a_schedule),
     (judged_steps.ROUNDED_EARLY, early_rounding.by_finer_steps),
+    (judged_steps.ROUNDED_EARLY, early_rounding.by_own_decimals),
 )
 """For each explanation of a number, its status and its search, in the order in which they run."""

@@ -7,7 +7,7 @@ from itertools import islice, product
 
 import numpy as np
 
-from attncli.checking.judging.agreement import UP, with_sum
+from attncli.checking.judging.agreement import PLAUSIBLE_UNITS, UP, with_sum
 from attncli.checking.judging.operands import Operands, axis_of_shares
 from attncli.checking.judging.schedules import Schedules, with_constants
 from attncli.core.arithmetic.elements import Array
@@ -75,6 +75,7 @@ class Trial:
     There are ties if a usual schedule rounded a half up, which other people round to even.
     """
 
+    is_ordered = True  # the likelier schedules first
     numbers: Array  # what the step becomes, (schedules, …) with the shape of the step
 
     def __init__(
@@ -86,7 +87,7 @@ class Trial:
         watch: Callable[[Step, Array], None] = lambda step, numbers: None,
     ) -> None:
         """Work the step; `watch` takes each step before it, with its valid numbers unrounded."""
-        self.schedules, self._step = schedules, step
+        self.schedules, self._step, self._trace = schedules, step, operands.trace
         self._count, self._batch = len(schedules.each), step.array.shape[0]
         self._adjusts = np.array([one.adjusts for one in schedules.each])
         self.is_valid = np.ones(self._count, bool)
@@ -121,6 +122,18 @@ class Trial:
         result = replay.result(step)
         watch(step, self._of_each(step, result)[self.is_valid])
         self.numbers = self._of_each(step, self._rounded(step, result))
+
+    @property
+    def plausible(self) -> float:
+        """Errors up to this size, in units in the last place, need no evidence."""
+        return np.inf if self.schedules.is_usual else PLAUSIBLE_UNITS
+
+    @property
+    def cuts(self) -> Array:
+        return np.array([one.cuts for one in self.schedules.each])
+
+    def words(self, index: int) -> str:
+        return self.schedules.each[index].words(self._trace)
 
     def _of_each(self, step: Step, numbers: Array) -> Array:
         numbers = np.broadcast_to(numbers, (len(numbers), *step.array.shape[1:]))
