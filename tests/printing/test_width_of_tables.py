@@ -105,3 +105,36 @@ def test_what_is_left_out_is_told_where_it_is_marked(
     assert told == [f"{words} are left out; --full shows all."][: bool(words)]
     marked = [line for line in page if re.search("[…⋮]", line) and line not in told]
     assert bool(marked) is ("…" in words)
+
+
+@pytest.mark.parametrize(
+    ("width", "labels", "begins"),
+    [
+        pytest.param(80, 9, "", id="whole"),
+        pytest.param(76, 3, "", id="labels once"),
+        pytest.param(64, 9, "=", id="two lines"),
+        pytest.param(40, 9, "×=", id="three lines"),
+    ],
+)
+def test_a_product_keeps_its_operands(width: int, labels: int, begins: str) -> None:
+    """Labels that stand at the left already go first; then a line breaks before signs."""
+    page = shown(attncli.load(SAMPLES / "i_am_good.yaml"), width, "output")
+    table = page[: page.index("")]
+    words = " ".join(table[1:]).split()
+    names = ["weights", "V", "output"]
+    assert [word for word in words if word in names] == names
+    assert sum(word in ("I", "am", "good") for word in words) == labels + 3  # over the columns
+    assert "".join(line.split()[0] for line in table if line.startswith((" × ", " = "))) == begins
+
+
+def test_a_mixture_has_no_term_that_is_written_as_0_and_is_said_once_for_all_heads() -> None:
+    page = shown(attncli.load(SAMPLES / "integers.yaml"), 80, "output")
+    assert "z_a2 = 0.9820·v_a2 + 0.0180·v_a3" in page
+    for name, sums in (("heads_multi_query", 2), ("sentence", 10)):
+        page = shown(attncli.load(SAMPLES / f"{name}.yaml"), 80, "context")
+        assert sum(line.startswith("z_") for line in page) == sums
+
+
+def test_the_only_matrix_below_a_heading_has_no_name() -> None:
+    wide = attncli.Problem(X=small(3, 40), W_q=np.full((40, 40), 0.01), score="dot")
+    assert shown(wide, 60, "scores")[1].startswith("⎡")
