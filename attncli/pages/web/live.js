@@ -371,6 +371,10 @@ window.attnLive = (function () {
         holder[last] = x;
       };
       words.forEach((_, i) => { problem.tokens[i] = state[`tokens.${i}`] ?? problem.tokens[i]; });
+      (problem.tour || []).forEach((stop) => {
+        stop.step = renamed(String(stop.step));
+        if (Array.isArray(stop.cell)) stop.cell = stop.cell.map((word) => wordOf(String(word)));
+      });
       Object.keys(settings).forEach((key) => {
         if (state[key] !== undefined) put(key, tape.settings[key][1] ? `1/(${state[key]})` : state[key]);
       });

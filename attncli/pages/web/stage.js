@@ -116,10 +116,10 @@
     // Of several heads, a stop of some cells has those with these cells; the map has what was reached, and what is made.
     section.querySelectorAll(".heads > div").forEach((head) => { head.hidden = ids.length && !made.some((td) => head.contains(td)); });
     const reached = Math.max(...stops.slice(0, at + 1).map((stop) => sections.indexOf(stop.section)));
-    const boxes = (kind) => Array.from(one.group.parentNode.querySelectorAll(kind), (box) => [box, Number(box.dataset.at)]);
-    boxes(".map .scroll").forEach(([box, i]) => { box.hidden = sections.indexOf(one.sectionOf(i)) > reached; });
+    const boxes = (root) => Array.from(root.querySelectorAll(".scroll"), (box) => [box, Number(box.dataset.at)]);
+    boxes(one.group).forEach(([box, i]) => { box.hidden = sections.indexOf(one.sectionOf(i)) > reached; });
     // Of several layers, only one has its inputs beside it.
-    boxes(".inputs .scroll").forEach(([box, i]) => { box.hidden = !section.id.startsWith(/^(.*layers\.\d+\.)?/.exec(one.steps[i].name)[0]); });
+    boxes(one.inputs).forEach(([box, i]) => { box.hidden = !section.id.startsWith(/^(.*layers\.\d+\.)?/.exec(one.steps[i].name)[0]); });
     says.textContent = text;
     root.classList.toggle("toured", Boolean(text));
     const route = stops.filter((stop) => !isSkipped(stop));
