@@ -23,6 +23,14 @@ Every command with its flags, every key of a problem file and every format.
 from the tables of the program.
 """
 
+SAMPLE = "i_am_good"
+
+COLOURS = """\
+On a colour terminal, weights have a blue background: the stronger, the larger. Labels are cyan, or
+blue on a light background. `attn check` prints what is right green, what is wrong red and what is
+off by a rounding yellow. `--theme light` or `dark` fits a terminal that does not tell its
+background; `--color never`, or `NO_COLOR=1`, leaves colours out."""
+
 WRITERS: dict[FormatKind, str] = {
     "traces": "compute",
     "reports": "check",
@@ -34,7 +42,7 @@ WRITERS: dict[FormatKind, str] = {
 
 def text() -> str:
     """Return the whole page."""
-    parts = (commands, keys, scores, formats, statuses)
+    parts = (commands, printed_steps, keys, scores, formats, statuses)
     return START + "".join(f"\n{line}\n" for part in parts for line in part())
 
 
@@ -49,6 +57,16 @@ def commands() -> Iterator[str]:
                 r"(?m)^(Keys of the problem:)(\n  .*)+", r"\1 as those of attn compute.", page
             )
         yield f"```text\n{page}\n```"
+
+
+def printed_steps() -> Iterator[str]:
+    """Yield a problem, what is printed of it, and in which colours."""
+    yield "## What is printed"
+    yield f"```text\n$ attn samples {SAMPLE}\n{printed('samples', SAMPLE).rstrip()}\n```"
+    path = f"sample_inputs/{SAMPLE}.yaml"
+    page = printed("compute", str(PAGE.parent.parent / path)).rstrip()
+    yield f"```text\n$ attn compute {path}\n{page}\n```"
+    yield COLOURS
 
 
 def keys() -> Iterator[str]:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import doctest
 import re
 import runpy
+import shlex
 import shutil
 import sys
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from attncli.core.tape.cell_names import ALIASES, LETTERS, meant
 from attncli.core.tape.find_cells import find_steps
-from tests.conftest import ROOT, run_command
+from tests.conftest import ROOT, Attn, run_command
 from tests.support.page_blocks import assert_prints_what_is_shown, blocks, session
 
 TEXT = (ROOT / "README.md").read_text()
@@ -99,12 +101,26 @@ def test_python_block_prints_what_is_shown() -> None:
 
 def test_set_up_commands_are_those_that_the_whole_check_runs() -> None:
     """`.ci/run` takes the `sh` blocks from the README and runs them to the letter."""
-    assert [block.count("\n") for language, block in BLOCKS if language == "sh"] == [1, 1, 1]
-    for marker in ("compute", "test", "path"):
+    assert [block.count("\n") for language, block in BLOCKS if language == "sh"] == [1, 1, 1, 4]
+    for marker in ("compute", "test", "path", "loop"):
         assert TEXT.count(f"<!-- {marker} -->\n```sh\n") == 1
     assert {language for language, _ in BLOCKS} == {"sh", "console", "python", "text"}
     first_page = blocks((ROOT / "docs" / "five-minutes.md").read_text())
     assert {("sh", body) for name, body in first_page if name == "sh"} < {*BLOCKS}
+
+
+def test_the_loop_of_homework_runs_when_its_files_are_filled_in(attn: Attn, tmp_path: Path) -> None:
+    """Each ? becomes another number, which is right in the problem and wrong in the answers."""
+    *_, loop = (body for language, body in BLOCKS if language == "sh")
+    statuses = []
+    for line in loop.splitlines():
+        statuses.append(attn(*shlex.split(line, comments=True)[1:], cwd=tmp_path).status)
+        for file in tmp_path.iterdir():
+            numbers = map(str, count(1))
+            filled = re.sub(r"\?", lambda _, each=numbers: next(each), file.read_text())
+            file.write_text(filled)
+    assert statuses == [0, 0, 0, 1]
+    assert len(TEXT.splitlines()) <= 160
 
 
 def test_every_block_of_the_python_page_prints_what_is_shown(
