@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -12,7 +11,7 @@ from attncli.checking.mistakes.convention import Arrays, Convention, Whole
 from attncli.checking.mistakes.conventions_of_programs import HEAD, TOKEN, stored
 from attncli.checking.mistakes.of_weights import merged_by_lines
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.scores import MergeHeads
+from attncli.core.attention.scores import MergeHeads, SideBySide, SplitHeads
 from attncli.core.calculation.mistake import (
     Nodes,
     Ways,
@@ -68,37 +67,23 @@ def _attention_over_heads(trace: Trace, _: Arrays) -> Ways:
         yield change | rewritten_steps(trace, [step.name for step in trace], by_lines), {}
 
 
-def _side_by_side(heads: Array) -> Array:
-    """(batch, heads, n, d) → (batch, 1, n, heads·d)."""
-    batch, count, n, width = heads.shape
-    return heads.swapaxes(HEAD, TOKEN).reshape(batch, 1, n, count * width)
+def _cut_otherwise(is_cut_per_head: bool, at: int, groups: int, *features: Array) -> Array:
+    """Return the `at`-th of Q, K and V, which are fused and cut in another order.
+
+    They are cut per head, each into its q, k and v, though they lie there in three; or in three,
+    though they lie there head by head. K and V have `groups` heads, and Q a multiple of them.
+    """
+    sizes = [part.shape[-1] for part in features]
+    fused = np.concatenate(features, axis=-1)
+    of_heads = np.arange(fused.shape[-1]).reshape(groups, -1)
+    ends = np.cumsum(sizes)[:2]
+    parts = np.split(of_heads, ends // groups, axis=1)
+    per_head = np.concatenate([part.ravel() for part in parts])
+    order = per_head if is_cut_per_head else np.argsort(per_head)
+    return np.split(fused[..., order], ends, axis=-1)[at]
 
 
-def _cut(features: Array, heads: int) -> Array:
-    """(batch, 1, n, heads·d) → (batch, heads, n, d)."""
-    batch, _, n, width = features.shape
-    return features.reshape(batch, n, heads, width // heads).swapaxes(HEAD, TOKEN)
-
-
-def _cut_per_head(q: Array, k: Array, v: Array) -> list[Array]:
-    """Cut features that are Q, K and V of all heads, as if they were q, k and v of head 1, 2, …."""
-    heads, groups = q.shape[HEAD], k.shape[HEAD]
-    fused = _cut(np.concatenate([*map(_side_by_side, (q, k, v))], axis=-1), groups)
-    width = k.shape[-1]
-    ends = heads // groups * width, (heads // groups + 1) * width
-    pieces = map(_side_by_side, np.split(fused, ends, axis=-1))
-    return [*map(_cut, pieces, (heads, groups, groups))]
-
-
-def _cut_in_three(q: Array, k: Array, v: Array) -> list[Array]:
-    """Cut features that are q, k and v of head 1, 2, …, as if they were Q, K and V of all heads."""
-    heads, groups, width = q.shape[HEAD], k.shape[HEAD], k.shape[-1]
-    fused = _side_by_side(np.concatenate([_cut(_side_by_side(q), groups), k, v], axis=-1))
-    pieces = np.split(fused, (heads * width, (heads + groups) * width), axis=-1)
-    return [*map(_cut, pieces, (heads, groups, groups))]
-
-
-def _fused(cut: Callable[[Array, Array, Array], list[Array]]) -> Whole:
+def _fused(is_cut_per_head: bool) -> Whole:
     def search(trace: Trace, _: Arrays) -> Ways:
         change: dict[str, Expression] = {}
         made = {s.name: made_of(s) for s in trace if s.plain in ("Q", "K", "V")}
@@ -106,9 +91,11 @@ def _fused(cut: Callable[[Array, Array, Array], list[Array]]) -> Whole:
         for query in projected if trace.problem.heads > 1 else ():
             names = [query[:-1] + letter for letter in "QKV"]
             if query == names[0] and {*names} <= {*projected}:
-                for place, name in enumerate(names):
-                    taken = partial(lambda place, *qkv: cut(*qkv)[place], place)
-                    change[name] = wrong(taken, *map(made.__getitem__, names))
+                heads = [trace[name].array.shape[HEAD] for name in names]
+                for at, name in enumerate(names):
+                    cut = partial(_cut_otherwise, is_cut_per_head, at, heads[1])
+                    whole = wrong(cut, *(SideBySide(made[name]) for name in names))
+                    change[name] = SplitHeads(whole, heads[at])
         if change:
             yield change, {}
 
@@ -130,13 +117,13 @@ OF_LAYOUTS: dict[str, Convention] = {
     "fused_per_head": Convention(
         "The fused Q, K and V were cut into heads first, and each head into its q, k and v.",
         "Cut them in three, Q, K and V of all heads, and each of these into heads.",
-        whole=_fused(_cut_per_head),
+        whole=_fused(is_cut_per_head=True),
         line=lines_of_numpy.cut_per_head,
     ),
     "fused_in_three": Convention(
         "The fused Q, K and V were cut in three, but they hold q, k and v head by head.",
         "Cut them into heads first, then each head into q, k and v, as NeoX and BLOOM do.",
-        whole=_fused(_cut_in_three),
+        whole=_fused(is_cut_per_head=False),
         line=lines_of_numpy.cut_in_three,
     ),
 }

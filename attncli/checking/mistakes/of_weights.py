@@ -11,6 +11,7 @@ import numpy as np
 from attncli.core.attention.normalizers import Unblocked
 from attncli.core.attention.scores import MergeHeads, RepeatHeads, SplitHeads
 from attncli.core.attention.softmax import Exp, Sum
+from attncli.core.attention.weights import ADJUSTED
 from attncli.core.calculation.mistake import (
     Changes,
     Nodes,
@@ -30,21 +31,18 @@ from attncli.core.tape.evaluation import array_of, rewritten, sources, walk
 from attncli.core.tape.operations import Add, Divide, MatMul, Scale, Transposed
 from attncli.core.tape.step import Expression, Operation, Step
 
-SCORE_STEPS = ("scaled", "capped", "biased", "masked")
-"""Steps that the scores pass through, one after the other."""
-
 DIVIDE_BY_SUM = "Divide each number by the sum of its {line}."
 
 
 @mistake("{step} was calculated from {used}, not from {right}.")
 def earlier_step_used(step: Step, trace: Trace) -> Changes:
-    if not step.plain.startswith((*SCORE_STEPS, "exp")):
+    if not step.plain.startswith((*ADJUSTED, "exp")):
         return
     node = made_of(step)
     for name in node.fields if isinstance(node, Operation) else ():
         right = getattr(node, name)
         used = right
-        while is_named(used, SCORE_STEPS) and isinstance(used.operation, Operation):
+        while is_named(used, ADJUSTED) and isinstance(used.operation, Operation):
             used = used.operation.operands[0]
             if isinstance(used, Step):
                 yield replace(node, **{name: used}), {"used": used.name, "right": right.name}
