@@ -50,12 +50,14 @@ MAX_PAIRS = (200, 100, 50)
 """Maximum number of pairs that are tried of two conventions, of a convention and a mistake, and of
 two mistakes. Measured: in 145 random dumps with two causes, they are among them for 89 %."""
 
+MAX_EFFECTS = 500
+"""Maximum number of causes of which pairs are made, those that are tried first. Chosen."""
+
 BLOCKED = 1.0
 """What counts as the effect of a change where it blocks a score, or no longer does. Chosen."""
 
 MIN_APART = 1e-6
 """Minimum share of one effect that is no multiple of another: below it they are one. Chosen."""
-
 
 NOT_RIGHT = (judged_steps.WRONG, judged_steps.FOLLOWS)
 """Statuses of numbers that differ from the right ones."""
@@ -77,7 +79,7 @@ class Search:
         self._rows = slice(start, start + FEW_ROWS)
         self._limit = MARGIN * comparison.limit(step, first.values)
         self._common = Common(self._trace, step)
-        self._right = step.on_paper(cut(step.array, (self._rows, ALL)))
+        self._right, self._wrong = map(self._on_paper, (step.array, step.from_paper(first.values)))
         self._effects: dict[bytes, tuple[Array, Change]] = {}
 
     def cause(self) -> Finding | None:
@@ -136,9 +138,8 @@ class Search:
         """
         if not self._effects:
             return
-        rows, changes = zip(*self._effects.values(), strict=True)
-        wrong = self._on_paper(self._first.step.from_paper(self._first.values)) - self._right
-        effects = np.array([wrong, *rows]).reshape(len(rows) + 1, -1)
+        rows, changes = zip(*islice(self._effects.values(), MAX_EFFECTS), strict=True)
+        effects = np.array([self._wrong - self._right, *rows]).reshape(len(rows) + 1, -1)
         effects = np.nan_to_num(effects, posinf=BLOCKED, neginf=-BLOCKED)
         wanted, products = effects[1:] @ effects[0], effects[1:] @ effects[1:].T
         i, j = np.triu_indices(len(rows), 1)
@@ -199,7 +200,7 @@ class Search:
 
         An array of another shape has the sizes of these rows, beside the number of all rows.
         """
-        step, values = self._first.step, self._first.values
+        step = self._first.step
         try:
             some = SomeRows(self._common, self._rows, change, is_pair)
             numbers = step.on_paper(some(step))
@@ -208,10 +209,12 @@ class Search:
                 of_array = sizes_of(self._comparison.matrices[step.name].texts.shape)
                 others = (of_array[:i] + of_array[i + 1 :] for i in range(len(of_array)))
                 return of_row in (of_array, *others)
-            array = self._on_paper(step.from_paper(values)).reshape(numbers.shape)
-            if not is_pair and (distance(self._right, numbers) > self._limit).any():
+            array = self._wrong.reshape(numbers.shape)
+            if not is_pair and numbers.shape == self._right.shape:
                 effect = numbers - self._right
-                self._effects.setdefault(effect.round(ROUNDED_OFF).tobytes(), (effect, change))
+                key = effect.round(ROUNDED_OFF).tobytes()
+                if (distance(self._right, numbers) > self._limit).any():
+                    self._effects.setdefault(key, (effect, change))
             is_off = distance(array, numbers) > self._limit
             return not (is_off & ~(np.isnan(array) | self._comparison.blind(step, some))).any()
         except ValueError:  # NumPy's, for shapes that do not go together

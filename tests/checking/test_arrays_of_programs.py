@@ -387,6 +387,15 @@ def test_two_causes_at_once(given: dict[str, Any], other: dict[str, Any], named:
     assert {one["id"] for one in mistake.get("together", ())} == named
 
 
+def test_a_convention_of_the_first_wrong_array_is_named_whatever_comes_later() -> None:
+    weights = RIGHT["weights"].value
+    dropped = np.where(np.arange(weights.size).reshape(weights.shape) % 3, weights / 0.6, 0)
+    report = attncli.check(problem(X=X64), {"weights": dropped, "output": np.ones((4, 6))})
+    assert report.findings["weights"].id == "dropout_left_on"
+    right = {"weights": dropped, "output": RIGHT.output}  # the output contradicts it
+    assert not attncli.check(problem(X=X64), right).findings
+
+
 def test_two_causes_that_give_the_same_are_both_named() -> None:
     given = attncli.Problem(X=X64, positions="rope")
     right = attncli.compute(given)
