@@ -8,7 +8,6 @@ import runpy
 import shlex
 import shutil
 import sys
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -116,9 +115,8 @@ def test_the_loop_of_homework_runs_when_its_files_are_filled_in(attn: Attn, tmp_
     for line in loop.splitlines():
         statuses.append(attn(*shlex.split(line, comments=True)[1:], cwd=tmp_path).status)
         for file in tmp_path.iterdir():
-            numbers = map(str, count(1))
-            filled = re.sub(r"\?", lambda _, each=numbers: next(each), file.read_text())
-            file.write_text(filled)
+            pieces = file.read_text().split("?")
+            file.write_text("".join(f"{x}{n}" for n, x in enumerate(pieces[:-1], 1)) + pieces[-1])
     assert statuses == [0, 0, 0, 1]
     assert len(TEXT.splitlines()) <= 160
 
