@@ -20,8 +20,8 @@ VARIANTS, WORKSHEETS, ANSWERS, QUIZ = "variants", "worksheets", "answers", "quiz
 """The files and folders of an assignment, beside that of the solutions."""
 
 CLASS_HELP = "The class: a CSV with a column Name, or one name per line."
-FOLDER_HELP = "Its folder. What is there stays, and is completed for new students."
-SHEET_FORMATS = "Format of the worksheets; by default markdown, which has the problem, too."
+FOLDER_HELP = "The folder to write to; what is in it stays, and is completed for new students."
+SHEET_FORMATS = "Format of the worksheets; markdown has the problem and room for its numbers."
 
 
 def assign(
@@ -76,7 +76,7 @@ def assign(
     command = ["attn", "check", *(f"{folder / name}/" for name in (VARIANTS, ANSWERS))]
     command += [] if roster == "-" else ["--for", roster]
     command += ["-o", str(folder / "grades.csv"), "--feedback", f"{folder / 'feedback'}/"]
-    tell(f"put what comes back into {command[3]}, then: {' '.join(map(quoted, command))}")
+    tell(f"put what comes back into {quoted(command[3])}, then: {' '.join(map(quoted, command))}")
     raise typer.Exit(status)
 
 

@@ -92,7 +92,7 @@ COLUMN_HEADS = regex(r"[ \t]*([^\W\d][^\s:=|]*(?:[ \t]+[^\W\d][^\s:=|]*)+)[ \t\r
 WORD_WITHIN = regex(rf"[ \t]*+(?:{ENTRY}[ \t,;]++)++[^\W\d]\w*+(?:[ \t,;]++{ENTRY})++{LINE_END}")
 """Numbers with one word among them."""
 NEAR_ROW = regex(
-    rf"[ \t]*+(?:[^\W\d][^\s:|]*+[ \t:|]++)?{ENTRY}[ \t,;]+{ENTRY}(?![\w.%])[^\n]*"
+    rf"[ \t]*+(?:[^\W\d][^\s:|]*+[ \t:|]++)?{ENTRY}[ \t,;]+(?![–-] [^\W\d]){ENTRY}(?![\w.%])[^\n]*"
     rf"|{WORD_WITHIN.pattern}"
 )
 """A line that may be meant as a row of numbers, beside rows that are."""
@@ -121,7 +121,7 @@ def cleaned(text: str) -> str:
     return AROUND_ROWS.sub(lambda noise: re.sub(r"[^\n]", " ", noise[0]), text)
 
 
-NARROW = str.maketrans("．，：＝（）０１２３４５６７８９", ".,:=()0123456789")
+NARROW = str.maketrans("．，：＝（）【】０１２３４５６７８９", ".,:=()  0123456789")
 """The digits and separators of East Asian fonts, with those of a keyboard."""
 NO_BREAK = regex(r"\u00a0(?!(?<=\d.)\d{3}(?!\d))")
 """A no-break space that does not separate thousands."""

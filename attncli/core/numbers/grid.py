@@ -195,7 +195,7 @@ NO_LABELS = ("true", "false", "nan", "na", "null", "none", "n/a", "idk")
 HEADING = regex(
     rf"[#*`$\s]*+(?:(?:step|part|table|figure|{'|'.join(words_for('STEP'))})\s*+"
     r"(?:\d{1,2}|[一二三四五六七八九十]{1,3})\s*(?:步\s*[.:：、)–-]?|[.:：、)–-])\s*"
-    r"|(?:(?:\d{1,2}\.)+\d{1,2}\s+|\d{1,2}\s*[.:)]\s*)(?=[^\W\d])|\(?[a-z]\)(?:\s+|\Z))?(.*?)(?:(?<!\s)\s++\([^()]*\))?",
+    r"|(?:(?:\d{1,2}\.)+\d{1,2}\s+|\d{1,2}\s*[.:)]\s*)(?=[^\W\d])|\(?[a-z]\)(?:\s+|\Z))?(.*?)(?:(?:(?<!\s)\s++|(?<=[⺀-鿿]))\([^()]*\))?",
     re.IGNORECASE,
 )
 """A name with the signs of a heading around it, its number before it or a remark after it."""

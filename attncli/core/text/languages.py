@@ -33,7 +33,7 @@ positions: positionskodierung positionskodierungen positionscodierung
 STEP: schritt teil
 ROW: zeile
 BEFORE: gegeben seien sei wir die der das unsere
-AFTER: ist sind
+AFTER: ist sind lautet lauten
 MATRIX: gewichtsmatrix matrizen vektor vektoren projektion
 AND: und
 """,
