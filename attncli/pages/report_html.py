@@ -18,7 +18,7 @@ from attncli.core.text.strings import visible
 from attncli.pages.html import Answers, traces
 from attncli.pages.markup import Script, matrix_table, page_parts, text
 from attncli.printing import verdicts
-from attncli.printing.blocks import SIGN_STYLES, Comparison, Sentence, Table
+from attncli.printing.blocks import SIGN_STYLES, Comparison, Group, Heading, Sentence, Table
 from attncli.printing.class_report import Tally
 from attncli.printing.report import Remark, about, remarks
 from attncli.printing.selection import ReportSelection, Selection
@@ -27,7 +27,7 @@ from attncli.printing.selection import ReportSelection, Selection
 def reports(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
     """Yield the page of the problem with a student's answers, for each student in turn."""
     every = list(graded)
-    between = [_section(paragraphs(Tally(every).lines())) if len(every) > 1 else ""]
+    between = [_section(map(Sentence, Tally(every).lines())) if len(every) > 1 else ""]
     shown, answers = list[Trace](), list[Answers]()
     for one in every:
         if isinstance(one, Report):
@@ -35,7 +35,7 @@ def reports(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[by
             answers.append(_answers(one, selection))
             between.append("")
         else:
-            between[-1] += _section(verdict_line(f"? {one.name}: {verdicts.reason(one)}"))
+            between[-1] += _section([_unread(f"{one.name}: {verdicts.reason(one)}")])
     if shown:
         pages = Selection(selection.decimals, selection.full, selection.quiet, only=selection.only)
         yield from traces(shown, pages, answers, between)
@@ -43,32 +43,28 @@ def reports(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[by
         yield "".join(page_parts("Answers", between, Script())).encode()
 
 
-def _section(markup: str) -> str:
-    return f"<section>\n{markup}</section>\n"
+def _section(group: Group) -> str:
+    return f"<section>\n{markup(group)}</section>\n"
+
+
+def _unread(words: str) -> Sentence:
+    return Sentence(words, SIGN_STYLES["?"], "?")
 
 
 def _answers(report: Report, selection: ReportSelection) -> Answers:
     shown, name = remarks(report, selection), visible(report.name)
-    above = "".join(_above(report, shown, f" {name}:"))
+    above = markup(_above(report, shown, f"{name}: "))
     return Answers(name, above, {name: remark(one) for name, one in shown.items()})
 
 
 def _above(
     report: Report, shown: Mapping[str, Remark], name: str = "", more: Sequence[str] = ()
-) -> Iterator[str]:
+) -> Iterator[Sentence]:
     """Yield what is said of all answers."""
     (verdict, *points), *others = about(report, shown)
-    yield verdict_line(f"{verdicts.VERDICT_SIGNS[report.verdict]}{name} {verdict.text}")
-    said = chain(map(Sentence, filter(None, more)), points, *others)
-    yield from (f"{_sentence(one)}\n" for one in said)
-
-
-def verdict_line(words: str) -> str:
-    return f'<p class="verdict" dir="auto">{text(words)}</p>\n'
-
-
-def paragraphs(lines: Iterable[str]) -> str:
-    return "".join(f"<p>{text(line)}</p>\n" for line in lines)
+    sign = verdicts.VERDICT_SIGNS[report.verdict]
+    yield replace(verdict, text=f"{name}{verdict.text}", sign=sign)
+    yield from chain(map(Sentence, filter(None, more)), points, *others)
 
 
 def remark(shown: Remark) -> str:
@@ -80,11 +76,23 @@ def remark(shown: Remark) -> str:
     return "".join([*parts, *(WRITERS[type(block)](block) for block in blocks), "</div>\n"])
 
 
+def markup(group: Group) -> str:
+    return "".join(f"{WRITERS[type(block)](block)}\n" for block in group)
+
+
+def _heading(heading: Heading) -> str:
+    if heading.step is None:
+        return f'<h{heading.level} dir="auto">{text(heading.text)}</h{heading.level}>'
+    notation = heading.step.notation
+    start = f'<h{heading.level} class="formula" aria-label="{text(as_text(notation))}">'
+    return f"{start}{mathml(notation, block=True)}</h{heading.level}>"
+
+
 def _sentence(said: Sentence) -> str:
     words = f"<b>{text(said.text)}</b>" if said.style == "name" else text(said.text)
-    sign = f"{said.sign} " if said.sign else ""
-    faint = ' class="notes" dir="auto"' if said.style == "faint" else ""
-    return f"<p{faint}>{sign}{words}</p>"
+    kind = {"faint": "notes", "right": "verdict", "wrong": "verdict", "near": "verdict"}
+    start = f'<p class="{kind[said.style]}" dir="auto">' if said.style in kind else "<p>"
+    return f"{start}{f'{said.sign} ' if said.sign else ''}{words}</p>"
 
 
 def _table(table: Table) -> str:
@@ -106,6 +114,7 @@ def _comparison(comparison: Comparison) -> str:
 
 
 WRITERS: Mapping[type, Callable[[Any], str]] = {
+    Heading: _heading,
     Sentence: _sentence,
     Table: _table,
     Comparison: _comparison,
@@ -117,15 +126,15 @@ def student_page(graded: Sequence[Graded], selection: ReportSelection) -> Iterat
         yield from reports(graded, selection)
         return
     name = graded[0].name
-    parts = [f'<h1 dir="auto">{text(name)}</h1>\n']
+    parts = [markup([Heading(name)])]
     for one in graded:
         parts.append("<article>\n")
-        parts += [f'<h2 dir="auto">{text(one.title)}</h2>\n'] if one.title else []
+        parts += [markup([Heading(one.title, level=2)])] if one.title else []
         if isinstance(one, Report):
             parts += _report(one, selection)
         else:
             why = "; ".join(fault.message for fault in one.error.faults)
-            parts.append(verdict_line(f"? could not be read: {why}"))
+            parts.append(markup([_unread(f"could not be read: {why}")]))
         parts.append("</article>\n")
     yield static_page(name, parts)
 
@@ -142,17 +151,16 @@ def _report(report: Report, selection: ReportSelection) -> Iterator[str]:
     where = first.first_wrong if first else ""
     said = f"The first wrong number is {where}." if where else ""
     count = verdicts.numbers_right(report, report.wanted.values())
-    yield from _above(report, shown, more=(said, count))
+    yield markup(_above(report, shown, more=(said, count)))
     for one in shown.values():
         yield _remark(report, one)
 
 
 def _remark(report: Report, shown: Remark) -> str:
-    name, notation = shown.step.name, shown.step.notation
-    formula = mathml(notation, block=True)
-    heading = f'<h3 class="formula" aria-label="{text(as_text(notation))}">{formula}</h3>\n'
+    name = shown.step.name
     counted = (report.counting | report.wanted).get(name)
     count = "" if counted is None else verdicts.numbers_right(report, [counted])
     counts = ", ".join(filter(None, [count, verdicts.points_of_step(report, name)]))
-    above = heading + paragraphs([counts] if counts else [])
+    above = markup([Heading(shown.step.word, step=shown.step, level=3)])
+    above += markup(map(Sentence, filter(None, [counts])))
     return f'<section class="step">\n{above}{remark(shown)}</section>\n'
