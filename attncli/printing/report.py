@@ -122,7 +122,8 @@ def _report(report: Report, selection: ReportSelection, is_document: bool) -> It
             yield [*_fine([*some])]
         else:
             for one in some:
-                heading = blocks.Heading(one.step.word, one.aside, one.step, one.sign, 2)
+                aside = f"({one.aside})" if one.aside else ""
+                heading = blocks.Heading(one.step.word, aside, one.step, one.sign, 2)
                 yield [heading, *one.blocks]
     if not is_document:
         yield others
