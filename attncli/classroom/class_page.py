@@ -12,9 +12,8 @@ from attncli.checking.judging import judged_steps
 from attncli.classroom.grades import column_title
 from attncli.core.records import EMPTY, Record
 from attncli.pages.markup import text
-from attncli.pages.report_html import markup, static_page
+from attncli.pages.report_html import paragraphs, static_page
 from attncli.printing import verdicts
-from attncli.printing.blocks import Heading, Sentence
 from attncli.printing.class_report import Tally
 from attncli.printing.report import sign_of
 from attncli.reading.document import Unread
@@ -101,10 +100,11 @@ def class_page(rows: Sequence[StudentRow], tally: Tally) -> Iterator[bytes]:
     heading = titles.pop() if len(titles) == 1 else "The class"
     meanings = ", ".join(f"{sign} {meaning}" for sign, (_, meaning) in MEANINGS.items())
     legend = f"{meanings}; the redder, the more numbers are wrong"
-    doubts = (f'<div class="warnings">{markup([Sentence(one)])}</div>\n' for one in tally.doubts())
-    summary = f"<section>\n{markup(map(Sentence, tally.lines()))}</section>\n"
-    title, notes = markup([Heading(heading)]), markup([Sentence(legend, "faint")])
-    yield static_page(heading, [title, *doubts, *_table(rows), notes, summary])
+    doubts = "".join(f'<div class="warnings">{paragraphs([one])}</div>\n' for one in tally.doubts())
+    summary = f"<section>\n{paragraphs(tally.lines())}</section>\n"
+    title = f'<h1 dir="auto">{text(heading)}</h1>\n'
+    notes = f'<p class="notes">{text(legend)}</p>\n'
+    yield static_page(heading, [title, doubts, *_table(rows), notes, summary])
 
 
 def _table(rows: Sequence[StudentRow]) -> Iterator[str]:

@@ -80,6 +80,10 @@ def markup(group: Group) -> str:
     return "".join(f"{WRITERS[type(block)](block)}\n" for block in group)
 
 
+def paragraphs(lines: Iterable[str]) -> str:
+    return markup(map(Sentence, lines))
+
+
 def _heading(heading: Heading) -> str:
     if heading.step is None:
         return f'<h{heading.level} dir="auto">{text(heading.text)}</h{heading.level}>'
@@ -162,5 +166,5 @@ def _remark(report: Report, shown: Remark) -> str:
     count = "" if counted is None else verdicts.numbers_right(report, [counted])
     counts = ", ".join(filter(None, [count, verdicts.points_of_step(report, name)]))
     above = markup([Heading(shown.step.word, step=shown.step, level=3)])
-    above += markup(map(Sentence, filter(None, [counts])))
+    above += paragraphs(filter(None, [counts]))
     return f'<section class="step">\n{above}{remark(shown)}</section>\n'
