@@ -16,6 +16,7 @@ from attncli.mechanisms.transformer.model_config import problem_of
 from attncli.reading.load import Overrides, load_all
 from tests.conftest import Attn, table
 from tests.mechanisms.table import Keys
+from tests.reading.forms import safetensors
 
 
 def model(path: Path, config: Keys, length: int = 1) -> attncli.Problem:
@@ -104,10 +105,15 @@ def test_the_numbers_of_large_arrays_are_not_read(attn: Attn, tmp_path: Path) ->
         np.save(tmp_path / f"{name}.npy", array)
     each = tmp_path / "each.yaml"
     each.write_text("X: X.npy\nW_q: W_q.npy\nW_k: W_k.npy\nmask: mask.npy\nheads: 2\n")
-    one, other = (
-        json.loads(attn("count", path, "-f", "json").out) for path in (tmp_path / "all.npz", each)
+    tensors = tmp_path / "all.safetensors"
+    tensors.write_bytes(
+        safetensors(X=nan, W_q=nan.T, W_k=nan.T, mask=np.tri(200), heads=np.array(2))
     )
-    assert one == other
+    one, *others = (
+        json.loads(attn("count", path, "-f", "json").out)
+        for path in (tmp_path / "all.npz", tensors, each)
+    )
+    assert others == [one, one]
     assert one["total"]["parameters"] == 2 * 100 * 200
     assert one["cache"]["bytes_per_number"] == 4
     assert "masked" in one["steps"]
