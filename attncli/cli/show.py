@@ -244,8 +244,11 @@ def _exact(
         warn(exact.warnings())
 
 
-SHEET_FORMATS = """html, a page to practise on, which checks what is typed; latex or markdown, to
-print; yaml or csv, the answer sheet; moodle, a quiz to import."""
+SHEET_FORMATS = """yaml, the answer sheet, by default, or csv; html, a page to practise on, which
+checks what is typed; latex or markdown, to print; moodle, a quiz to import."""
+FILLED_IN = ("yaml", "csv", "tsv", "xlsx")
+"""The formats of worksheets that people fill in, so that one is never written over."""
+
 PROBLEMS_HELP = "YAML, JSON, CSV, XLSX or NPZ files, or folders of them; - is standard input."
 BLANK_HELP = "The steps to leave open; by default all that are written by hand."
 GIVE_HELP = "Steps to show solved nevertheless."
@@ -286,7 +289,8 @@ def worksheet(
     problems = Run(inputs, settings.overrides(asked), keep_going, quiet)
     problems.is_one_file = out is not None and not targets.is_many(out)
     traces = problems.traces(accept=partial(room_of, selection=selection))
-    targets.write_format("worksheets", format_, traces, selection, out)
+    overwrite = format_ not in FILLED_IN or targets.is_many(out)
+    targets.write_format("worksheets", format_, traces, selection, out, overwrite=overwrite)
     raise typer.Exit(BAD_INPUT if problems.failed else 0)
 
 

@@ -99,6 +99,7 @@ def write_format(
     selection: PageSelection,
     out: str | None,
     write: Write | None = None,
+    overwrite: bool = True,
 ) -> None:
     """Write traces and the like, or the reports of each student, as they come; say which files.
 
@@ -118,7 +119,7 @@ def write_format(
         groups = ((one,) for one in chain([first], groups))
     paths = list[Path]()
     for path, group in _files(kind, out, row.suffixes[0], groups):
-        write_bytes(write(group, selection), path, row.binary)
+        write_bytes(write(group, selection), path, row.binary, overwrite)
         paths += [] if path is None else [path]
     if not selection.quiet:
         use = "document" if getattr(selection, "standalone", False) else name

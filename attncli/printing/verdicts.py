@@ -117,7 +117,8 @@ def numbers_right(report: Report, codes: Iterable[Array]) -> str:
 
 
 def cell_count(name: str, count: int, size: int) -> str:
-    return f"{count} of {count_of(size, 'cell')} of {name}"
+    """Return how many cells of a step are missing, or its name alone if all are."""
+    return name if count == size else f"{count} of {count_of(size, 'cell')} of {name}"
 
 
 def skipped(keys: Sequence[tuple[str, str]]) -> str:
