@@ -137,7 +137,7 @@ def languages() -> Iterator[str]:
     yield (
         "Steps and keys are also called by these words, which may have capital letters, and\n"
         "blanks between their parts. Numbered headings and words around a name are read as well;\n"
-        "nothing is printed in these languages. The table is `attncli/core/text/languages.py`."
+        "nothing is printed in these languages, and `attn schema` has the English names alone."
     )
     names = dict.fromkeys(
         name for rows in LANGUAGES.values() for name in rows if not name.isupper() or len(name) == 1

@@ -10,7 +10,7 @@ from operator import itemgetter
 from attncli.core.errors import fail
 from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.grid import edges, is_word, undecorated
-from attncli.core.problem.key_values import key_of
+from attncli.core.problem.key_values import key_of, with_key
 from attncli.core.problem.keys import KEYS, REPLACES
 from attncli.core.records import Record
 from attncli.core.tape.cell_names import ALIASES, LETTERS, may_mean_step
@@ -61,8 +61,12 @@ def _word(name: str) -> str:
     return re.split(r"(?<!\s)\s*+\[|(?<!\s)\s++head\b", name)[0]
 
 
+def _without_layer(name: str) -> str:
+    return OF_LAYER.sub("", _word(name)).partition(".")[0]
+
+
 def _key(name: str) -> str:
-    return key_of(OF_LAYER.sub("", _word(name)).partition(".")[0])
+    return key_of(_without_layer(name))
 
 
 class Page:
@@ -236,7 +240,8 @@ def _answers(matrices: Sequence[NamedBlock], is_copy: bool) -> list[NamedBlock]:
 
     def is_answer(one: NamedBlock) -> bool:
         is_part = "." in OF_LAYER.sub("", one.name)  # such as score.W
-        is_input = _key(one.name) in (KEYS if is_part or is_copy else inputs)
+        name = _without_layer(one.name)
+        is_input = key_of(name) in KEYS if is_part or is_copy else with_key(name) in inputs
         return not is_input and one.name not in results and (not is_copy or name_in(one.name) != "")
 
     return [one for one in matrices if one.is_result or is_answer(one)]
