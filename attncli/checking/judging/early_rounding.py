@@ -10,7 +10,14 @@ import numpy as np
 
 from attncli.checking.judging import agreement, schedules
 from attncli.checking.judging.agreement import RoundingRule, largest
-from attncli.checking.judging.judged_steps import LAST_DIGIT, ROUNDED_EARLY, WRONG, Given
+from attncli.checking.judging.judged_steps import (
+    CORRECT,
+    FOLLOWS,
+    LAST_DIGIT,
+    ROUNDED_EARLY,
+    WRONG,
+    Given,
+)
 from attncli.checking.judging.operands import Operands, axis_of_shares, bounded
 from attncli.checking.judging.own_decimals import OwnDecimals, combined
 from attncli.checking.judging.trial import Trial, common_readings, readings
@@ -216,15 +223,15 @@ def _explained_by(
 def _likeliest(answer: Given, fits: Array) -> list[int]:
     """Return the results that give every number; else those that give nearly all numbers.
 
-    The latter must give every number that another hypothesis explains, and one that is wrong; one
-    that is off by a unit may be a slip that was forgiven.
+    The latter must give every number that is right or follows, and one that is wrong; one that is
+    tolerated, as it is off by a unit or little, may be a slip beside it.
     """
     if fits.all(axis=1).any():
         return np.flatnonzero(fits.all(axis=1)).tolist()
     codes = answer.codes[~answer.written.blank]
-    wrong, known = codes == WRONG, (codes != WRONG) & (codes != LAST_DIGIT)
-    nearly = fits[:, known].all(axis=1) & fits[:, wrong].any(axis=1)
-    return np.flatnonzero(nearly & (fits.sum(axis=1) >= _fewest(len(wrong)))).tolist()
+    known = (codes == CORRECT) | (codes == FOLLOWS)
+    nearly = fits[:, known].all(axis=1) & fits[:, codes == WRONG].any(axis=1)
+    return np.flatnonzero(nearly & (fits.sum(axis=1) >= _fewest(len(codes)))).tolist()
 
 
 def _fewest(count: int) -> float:

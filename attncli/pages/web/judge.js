@@ -138,17 +138,25 @@ const attnJudge = (function () {
         const around = (other) => {
           const { values, units, expected, codes } = judged[other];
           const used = zip((code, x, typed) => (code === "wrong" ? typed : x), codes, expected, values);
-          return wider(hull(interval(values), meantOf(other), interval(used)), units.coarse.map((one) => more * one));
+          const every = hull(interval(values), meantOf(other), interval(used));
+          if (!more) return every;
+          // What the numbers before it give, and nothing else, as whole numbers of whole inputs, may be no other.
+          const { low, high } = replayed.result(other);
+          const isFixed = zip((x, ...all) => all.every((one) => isSame(one, x, rules.FLOAT_ERROR_OF_EXACT)), values, low, high, used);
+          return wider(every, zip((one, is) => (is ? 0 : more * one), units.coarse, isFixed));
         };
         const coarser = (result) => {
           const { low, high } = bounded(result);
-          const unit = zip((a, b) => Math.max(Math.abs(a), Math.abs(b)), low, high)
-            .map((x) => (x > 0 && isFinite(x) ? unitOf(x) : 0));
+          const unit = zip((a, b) => {
+            const size = Math.max(Math.abs(a), Math.abs(b)), one = size > 0 && isFinite(size) ? unitOf(size) : 0;
+            return one && a === b && isSame(Math.round(a / one) * one, a, rules.FLOAT_ERROR_OF_EXACT) ? 0 : one;
+          }, low, high);
           return interval(
             zip((x, one) => (x >= 0 ? Math.max(0, x - one) : x - one / 2), low, unit),
             zip((x, one) => (x <= 0 ? Math.min(0, x + one) : x + one / 2), high, unit));
         };
-        return bounded(ends(around, unitOf ? coarser : undefined, unitOf !== FINER).result(place));
+        const replayed = ends(around, unitOf ? coarser : undefined, unitOf !== FINER);
+        return bounded(replayed.result(place));
       }
       const COARSEST = (x) => Math.max(0.1, 10 ** (lead(x) - 2));
       const coarsest = Math.max(0, ...units.filter((one) => one < 1)); // that was typed
