@@ -104,7 +104,8 @@ def _table(table: Table) -> str:
     rows = "".join(
         f"<tr>{''.join(f'<td>{text(words)}</td>' for words, _ in row)}</tr>" for row in table.rows
     )
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>\n"
+    parts = f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody>"
+    return f'<div class="scroll"><table>{parts}</table></div>'
 
 
 def _comparison(comparison: Comparison) -> str:
