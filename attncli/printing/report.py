@@ -85,10 +85,12 @@ def groups(
         has_titles = len({one.title for one in first}) > 1
         rows = map(row_of, chain(first, every))
         yield (Sentence(_verdict(row, first[1:] != [], has_titles)) for row in rows)
-    elif first[1:] or (is_document and isinstance(first[0], Unread)):
+    elif first[1:] or (is_document and any(isinstance(one, Unread) for one in first)):
         yield from class_report(chain(first, every), is_document)
-    elif isinstance(first[0], Report):
-        yield from filter(None, _report(first[0], selection, is_document))
+    else:
+        for one in first:
+            if isinstance(one, Report):
+                yield from filter(None, _report(one, selection, is_document))
 
 
 def as_table(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
