@@ -489,6 +489,16 @@ var scripts = {
     return {opener: texted(every(".opener"))[0], stops, map: heads(".map .scroll").slice(0, 2)};
   },
 
+  the_stage_of_two_problems() {
+    press(d.body, "f");
+    return [1, 2, 3, 4, 5].map(() => {
+      var shown = every(".group:not([hidden]) .map .scroll:not([hidden]), .inputs:not([hidden]) .scroll:not([hidden])");
+      var seen = [every(".step.on")[0].id, d.getElementById("says").textContent, shown.filter((e) => e.offsetParent).length];
+      press(d.body, " ");
+      return seen;
+    });
+  },
+
   keys_of_the_stage() {
     var isShown = (kind) => every(kind).some((e) => e.offsetParent);
     var count = () => Number(/of (\d+)/.exec(d.querySelector(".stop").textContent)[1]);

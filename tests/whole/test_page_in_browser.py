@@ -61,7 +61,7 @@ def page_of(row: dict[str, Any]) -> str:
     else:
         problem = attncli.Problem(**row["keys"])
     options = {name: row.get(name, False) for name in ("full", "reveal", "live")}
-    return attncli.render(attncli.compute(problem), "html", **options)
+    return attncli.render([attncli.compute(problem)] * row.get("times", 1), "html", **options)
 
 
 @pytest.fixture(scope="module")
