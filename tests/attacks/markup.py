@@ -28,7 +28,8 @@ def attack(attn: Attn, folder: Path, patch: Patch) -> None:
     attn = partial(attn, cwd=folder)
     x = [[n, 1] for n, _ in enumerate(FORMULAS)]
     of_markup = {"title": MARKUP, "notes": MARKUP, "tokens": [MARKUP, "b"], "X": [[1, 0], [0, 2]]}
-    save(folder / "m.json", json.dumps(of_markup))
+    tour = [{"step": "scores", "cell": [2, 1], "text": MARKUP}]
+    save(folder / "m.json", json.dumps({**of_markup, "tour": tour}))
     for form, obeyed in OBEYED.items():
         out = attn("compute", "m.json", "-f", *form.split()).out
         assert "alert(1)" in out
