@@ -58,6 +58,7 @@
     if (isAsked && root.requestFullscreen) root.requestFullscreen().catch(() => {}); // where the browser allows it
     address("#stage");
     go(place);
+    if (isSkipped(stops[at])) move(1);
     next.focus({ preventScroll: true });
   }
   function close() {
@@ -116,7 +117,7 @@
     // Of several heads, a stop of some cells has those with these cells; the map has what was reached, and what is made.
     section.querySelectorAll(".heads > div").forEach((head) => { head.hidden = ids.length && !made.some((td) => head.contains(td)); });
     const reached = Math.max(...stops.slice(0, at + 1).map((stop) => sections.indexOf(stop.section)));
-    const boxes = (root) => Array.from(root.querySelectorAll(".scroll"), (box) => [box, Number(box.dataset.at)]);
+    const boxes = (holder) => Array.from(holder.querySelectorAll(".scroll"), (box) => [box, Number(box.dataset.at)]);
     boxes(one.group).forEach(([box, i]) => { box.hidden = sections.indexOf(one.sectionOf(i)) > reached; });
     // Of several layers, only one has its inputs beside it.
     boxes(one.inputs).forEach(([box, i]) => { box.hidden = !section.id.startsWith(/^(.*layers\.\d+\.)?/.exec(one.steps[i].name)[0]); });
