@@ -17,7 +17,7 @@ def usage_fault(error: Any, ctx: Any) -> InputError:
         message = f"{path} has no option {visible(option)}"
         return fail(message, hint=_instead(option, ctx))
     message = error.message.rstrip(".")
-    with_option = (one for one in ctx.command.params if option in one.opts)
+    with_option = (one for one in ctx.command.get_params(ctx) if option in one.opts)
     param = getattr(error, "param", None) or next(with_option, None)
     if param is None:
         extra = message.rpartition(" (")[2].removesuffix(")")  # of all that is left to be wrong
