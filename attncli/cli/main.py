@@ -111,8 +111,8 @@ EXAMPLES = {
         "attn vary hw.yaml -n 2 --values -2..3 > two.yaml",
     ),
     "assign": (
-        "attn assign hw.yaml --for roster.csv -o hw3/",
-        "attn assign hw.yaml --for roster.csv --values -2..3 --seed 7 -f latex -o hw4/",
+        "attn assign hw.yaml --for roster.csv --values -2..3 -o hw3/",
+        "attn assign hw.yaml --for roster.csv --values -2..3 -f latex -o hw4/",
     ),
     "scores": ("attn scores", "attn compute hw.yaml --score '{name: distance, width: 2}'"),
     "schema": ("attn schema", "attn schema > attn.schema.json"),

@@ -1,4 +1,4 @@
-"""What is wrong with the words of a command line, in sentences like those on a file."""
+"""Errors for words of a command line that cannot be used, in sentences like those on files."""
 
 import re
 from collections.abc import Iterable

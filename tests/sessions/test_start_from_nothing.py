@@ -16,7 +16,7 @@ from attncli.core.attention.masks import MASKS
 from attncli.core.attention.scores import SCORES
 from attncli.core.problem.keys import KEYS, KINDS
 from attncli.core.text.strings import cell_width
-from tests.conftest import SAMPLE_FILES, TYPICAL_SAMPLES, Attn
+from tests.conftest import SAMPLE_FILES, TYPICAL_SAMPLES, Attn, table
 
 
 def test_samples_are_listed_with_their_titles(attn: Attn) -> None:
@@ -201,6 +201,8 @@ def test_every_help_page_fits_a_screen_and_ends_with_examples_that_run(
         folder = tmp_path / command
         folder.mkdir()
         (folder / "hw.yaml").write_text(textwrap.dedent(problem))
+        (folder / "roster.csv").write_text("Name\nAda\n")
+        (folder / "config.json").write_text(json.dumps(table("model_configs", "small")[0]))
         attn("compute", "hw.yaml", "--only", "weights", "-o", "answers.yaml", cwd=folder)
         for line in examples:
             words, _, out = map(str.strip, line.partition(" > "))
