@@ -145,8 +145,9 @@ class _Writer(Layout):
         parts = (*figure.operands, "=", *figure.results)
         whole = [p if isinstance(p, str) else _named(p) for p in parts]
         row = self.row(whole)
-        if not self.fits(row):
-            row = self.row([*_without_repeated_labels(whole)])
+        if self.fits(row):
+            return row
+        row = self.row([*_without_repeated_labels(whole)])
         is_cut = any(panel.matrix.is_cut for panel in figure.panels)
         return row if self.fits(row) or is_cut or not in_lines else self.lines_of(whole)
 
