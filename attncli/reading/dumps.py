@@ -6,6 +6,7 @@ and outputs of each module, as PyTorch prints them, or in files of safetensors b
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -100,7 +101,8 @@ def read_dump(
                 found = _numbered(_of_calls(tree, Folder(Path(begun.name).parent, allow_outside)))
             hint = "name the file that ends with _FULL_TENSORS.json"
         elif file_forms.are_arrays(begun.start, begun.suffix):
-            values = arrays.read(begun.file)
+            can_seek = begun.file.seekable()  # a pipe is not
+            values = arrays.read(begun.file if can_seek else io.BytesIO(b"".join(begun.data)))
             if begun.start.startswith(arrays.NPY):  # the name of the file is that of its array
                 values = {Path(begun.name).stem: values["X"]}
             found = dict(_flat(values))
