@@ -11,8 +11,8 @@ import numpy as np
 
 from attncli.checking.answers.answers import Matrices, Written
 from attncli.checking.judging import agreement
-from attncli.checking.judging.agreement import CUT, RoundingRule, agrees, is_exact, roundings_of
-from attncli.checking.judging.judged_steps import CORRECT, LAST_DIGIT, MISSING, WRONG, Given, Judged
+from attncli.checking.judging.agreement import RoundingRule, agrees, is_exact, roundings_of
+from attncli.checking.judging.judged_steps import CORRECT, MISSING, WRONG, Given, Judged
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, hull, interval, where
 from attncli.core.attention.normalizers import Hardmax, Sparsemax
@@ -313,11 +313,9 @@ class Operands:
         answer, written = self._answer(step), self.written(step)
         every = [written]
         meant = np.where(np.isin(answer.codes, (WRONG, MISSING)), written, answer.expected)
-        finer = [one for rule in self.roundings[:1] for one in (rule.finer, rule.finer.finer)]
-        if answer.has(LAST_DIGIT):  # a number may be a unit off, or all may be cut off
-            finer = [*self.roundings[:1], *finer]
-            finer = [*finer, *(one.of_mode(CUT) for one in finer)]
-        again = (*self.unrounded(step)[1:], *(one(meant) for one in finer))
+        rules = self.roundings[:1]
+        finer = (one(meant) for rule in rules for one in (rule.finer, rule.finer.finer))
+        again = (*self.unrounded(step)[1:], *finer)
         for other in (meant, *(self.completed(step, one, is_kept=True) for one in again)):
             if not any(np.array_equal(other, one) for one in every):
                 every.append(other)
