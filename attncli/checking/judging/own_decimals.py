@@ -57,7 +57,7 @@ def rule_of(operands: Operands, step: Step) -> RoundingRule | None:
 
 
 def combined(operands: Operands, step: Step) -> Iterator[OwnDecimals]:
-    """Yield what a step may become, where there are not too many combinations."""
+    """Yield what a step may become, where there are several combinations, and not too many."""
     for uses in (hidden_rounded, some_written):
 
         def make(uses: Uses = uses) -> OwnDecimals | None:
@@ -83,7 +83,7 @@ class OwnDecimals:
         """Work the step.
 
         Raises:
-            OverflowError: if there are too many combinations.
+            OverflowError: if there are too many combinations, or none but the usual one.
         """
         self._operands, self._step, self._uses = operands, step, uses
         self._numbers: dict[str, Array] = {}  # of the steps that are used later
@@ -92,7 +92,8 @@ class OwnDecimals:
         self._varied: list[Step] = []  # the steps of which it is open how they are used
         self._size = 0  # of all numbers that were worked
         order = self._order()
-        if prod({one.stem: len(uses(operands, one)) for one in order}.values()) > MAX_SCHEDULES:
+        count = prod({one.stem: len(uses(operands, one)) for one in order}.values())
+        if not 1 < count <= MAX_SCHEDULES:
             raise OverflowError
         for place, source in enumerate(order):
             self._work(source)
@@ -179,7 +180,8 @@ class OwnDecimals:
         used = {one.name for step in later for one in self._operands.reference.sources(step)}
         self._numbers = {name: one for name, one in self._numbers.items() if name in used}
         stems = {step.stem for step in later}
-        count = self.count
+        if (count := self.count) == 1:
+            return
         columns = [one.reshape(count, -1) for one in self._numbers.values() if len(one) == count]
         columns += [one[:, None] for stem, one in self._chosen.items() if stem in stems]
         cells = np.nan_to_num(np.concatenate([np.zeros((count, 1)), *columns], axis=1))
