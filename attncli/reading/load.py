@@ -138,6 +138,8 @@ def _problem(document: Document, overrides: Overrides, forms: Forms | None = Non
     source = ProblemSource(document, overrides.only_shapes)
     with located(source.locate):
         source.read_keys()
+        if overrides.matrices or any("." not in key for key in options):
+            source.values.pop("tour", None)  # whose sentences are about the numbers of the file
         for key, value in options.items():
             source.places[key] = flag_place(flag_of(key))
             if "." in key:

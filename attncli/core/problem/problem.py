@@ -189,10 +189,13 @@ class Problem(ProblemFields):
     def with_keys(self, changes: Mapping[str, object]) -> Problem:
         """Return the problem with some keys of other values, and without those of None.
 
+        It has no `tour`, whose sentences are about the numbers of this problem.
+
         Raises:
             InputError: if the keys do not go together.
         """
-        raw = {key: self.written.get(key, self.__dict__[key]) for key in self.given} | {**changes}
+        raw = {key: self.written.get(key, self.__dict__[key]) for key in self.given}
+        raw |= {"tour": None, **changes}
         return Problem.of_values({key: value for key, value in raw.items() if value is not None})
 
     def with_arrays(self, arrays: Mapping[str, Array], stacked: bool = False) -> Problem:
