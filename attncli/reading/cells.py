@@ -66,6 +66,8 @@ def trimmed(rows: Iterable[CellRow]) -> list[CellRow]:
 
 
 WITH_COMMA = regex(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+DECIMALS = regex(r"\s*+([+−-]?\d++(,\d++)?(\s++|\Z))+")
+"""A row of numbers between blanks, whose commas are decimal ones."""
 TITLE_LINE = regex(
     r"# (?s:.*)[^\W\d]{2}(?s:.*)|(?:step|part) \d.*|[^\d:=]*\w(?: ?[:=]| \([^()\d]*\))",
     re.IGNORECASE,
@@ -143,6 +145,9 @@ def delimiter_of(text: str) -> tuple[str, int]:
     lines = lines_of(bare)
     # The delimiter is in most lines; a comma may also be a decimal point, so it comes last.
     best = max("\t;,", key=lambda sign: sum(sign in line for line in lines))
+    numbers = [line for line in lines if best == "," and re.search(r"\d,\d", line)]
+    if any(len(line.split()) > 1 for line in numbers) and all(map(DECIMALS.fullmatch, numbers)):
+        return " ", 0
     return best if best in bare else " ", 0
 
 

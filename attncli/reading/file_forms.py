@@ -41,6 +41,7 @@ WORD_PROCESSOR = (
     "save it as text: in Word by File, Save As, Plain Text (.txt), and give that file",
 )
 PDF = f"a PDF, {DOCUMENT}", "copy its text into a .txt file"
+MAIL = f"a mail, {DOCUMENT}", "copy its text into a .txt file"
 PICTURE = f"a picture, {DOCUMENT}", "type its numbers into a .txt, CSV or YAML file"
 PAGE = f"a web page, {DOCUMENT}", "a practice page saves what was typed: give that file"
 ARCHIVE = f"an archive, {DOCUMENT}", "unpack it, and give the files in it"
@@ -77,6 +78,7 @@ BY_SUFFIX = {
     ".numbers": APPLE_NUMBERS,
     **dict.fromkeys((".docx", ".doc", ".odt", ".rtf", ".pages"), WORD_PROCESSOR),
     ".pdf": PDF,
+    **dict.fromkeys((".eml", ".msg"), MAIL),
     **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".heic", ".webp", ".bmp", ".tif"), PICTURE),
     **dict.fromkeys((".zip", ".gz", ".tar", ".7z", ".rar"), ARCHIVE),
     **dict.fromkeys((".pt", ".pth", ".bin", ".ckpt"), PYTORCH),
