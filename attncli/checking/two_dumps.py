@@ -53,6 +53,9 @@ in 60 random models of 2 to 12 layers, of 16 or more features, no step was off 1
 OF_PROJECTIONS = {"X", "W_q", "W_k"}
 """The inputs of a layer by which queries and keys are known."""
 
+OF_HEADS = {"Q", "K", "V", "mask", "bias", "W_o", "b_o"}
+"""The inputs of a layer that are used where its projections are not known."""
+
 TURNED = {"Q_normed": "Q", "K_normed": "K", "Q_rotated": "Q", "K_rotated": "K"}
 """Steps in whose place scores would be made of queries and keys."""
 
@@ -246,10 +249,17 @@ class TwoDumps(Record, eq=False):
         if weights is not None and keys.keys() >= {"Q", "K"}:
             keys |= _cut(keys, weights.numbers)
         if keys.keys() >= OF_PROJECTIONS:
-            keys = {key: array for key, array in keys.items() if key not in ("Q", "K", "V")}
+            made_of_them = {"Q", "K", "V", "scores"}
+            keys = {key: array for key, array in keys.items() if key not in made_of_them}
+        else:
+            keys = {key: array for key, array in keys.items() if key in OF_HEADS}
+        meaning = parts_of(first.pair.name).meaning
+        if meaning == "concat" and "W_o" not in keys:  # which has this step alone, and changes none
+            keys["W_o"] = np.eye(first.right.shape[-1])
         is_here = keys.keys() >= OF_PROJECTIONS or keys.keys() >= {"Q", "K"}
+        lacks_w_o = meaning == "output" and "concat" in known and "W_o" not in keys
         is_cut = first.places or any(one.places for one in inputs.values())
-        if is_cut or not is_here or parts_of(first.pair.name).meaning in ("", *keys):
+        if is_cut or not is_here or lacks_w_o or meaning in ("", *keys):
             return None, "its inputs are not in the reference, so no cause is sought"
         before = every[: every.index(first) + 1]
         here = [one for one in before if parts_of(one.pair.name).layer == layer]
@@ -300,7 +310,7 @@ def _problems(keys: Mapping[str, Array], heads: int) -> Iterator[Problem]:
     given: dict[str, Any] = dict(keys)
     if "Q" in keys:
         given = {"V": keys["K"], **given}  # if V is left out, weights are compared alone
-    else:
+    if "Q" not in keys or ("W_o" in keys and heads > 1):
         given["heads"] = heads
     masks = ["causal", None] if "mask" not in keys else [keys["mask"]]
     for stored, mask, scale in product(("in_out", "out_in"), masks, (None, 1)):

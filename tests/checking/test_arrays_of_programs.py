@@ -170,6 +170,18 @@ def test_what_means_no_step_does_not_tell_the_type(beside: dict[str, Any]) -> No
     assert (right.dtype, right.verdict) == ("float32", "correct")
 
 
+def test_arrays_of_float64_may_be_no_better_than_float32() -> None:
+    x = np.random.default_rng(0).normal(size=(5, 8)).astype("f4")
+    problem = attncli.Problem(X=x.astype(float), heads=2)
+    context = attncli.compute(problem)["context"].value
+    error = 1 + 1e-7 * np.cos(np.arange(40)).reshape(2, 5, 4)
+    context, joined = context * error, (context * error).reshape(5, 8)
+    report = attncli.check(problem, {"context": context})
+    assert (report.verdict, report.findings) == ("wrong", {})
+    assert "--dtype float32" in str(report.no_cause)
+    assert attncli.check(problem, {"output": joined}).convention.id == "heads_joined"  # type: ignore[union-attr]
+
+
 def test_each_type_is_granted_its_own_error() -> None:
     steps = {name: array.astype("f2") for name, array in dump("weights", "output").items()}
     wide = {name: array.astype("f4") for name, array in steps.items()}

@@ -105,6 +105,34 @@ def test_inputs_are_tokens_and_weights_or_rotated_queries(
     assert "The scores were divided by d_k, not by √d_k." in shown.out
 
 
+def joined(steps: Arrays) -> Arrays:
+    return steps | {"concat": steps["context"].reshape(TOKENS, HEADS * WIDTH)}
+
+
+OF_ONE_PROGRAM = [
+    ({"mask": {"block": np.tri(TOKENS).tolist()}}, None, "mask_inverted"),
+    ({"scale": 1}, None, "not_scaled"),
+    ({}, joined, "heads_joined"),
+]
+
+
+@pytest.mark.parametrize("has_w_o", [True, False])
+@pytest.mark.parametrize(("wrong", "change", "cause"), OF_ONE_PROGRAM)
+def test_a_dump_of_every_step_has_inputs_and_results(
+    attn: Attn, tmp_path: Path, wrong: dict[str, Any], change: Any, cause: str, has_w_o: bool
+) -> None:
+    x, *weights = np.random.default_rng(0).normal(size=(5, 8, 8))
+    keys = dict(zip(("W_q", "W_k", "W_v", "W_o"), weights, strict=True))
+    given: dict[str, Any] = {"X": x[:TOKENS], **keys, "heads": HEADS, "mask": "causal"}
+    names = ("Q", "K", "V", "scores", "scaled", "weights", "context", "concat")
+    right, mine = (attncli.compute(attncli.Problem(**given | more)) for more in ({}, wrong))
+    dumps = [{n: trace[n].value for n in names if n in trace} for trace in (right, mine)]
+    dumps[0] |= {"W_o": keys["W_o"]} if has_w_o else {}
+    shown = check(attn, tmp_path, dumps[0], change(dumps[1]) if change else dumps[1], "-f", "json")
+    report = json.loads(shown.out)
+    assert report["steps"][report["first_wrong_step"]]["mistake"]["id"] == cause
+
+
 def test_without_inputs_no_cause_is_named(attn: Attn, tmp_path: Path) -> None:
     names = "weights and output"
     shown = check(attn, tmp_path, model(names), model(names, 1, scale=1))

@@ -112,6 +112,11 @@ def _only_in(row: Mistake, *names: str) -> Search:
     )
 
 
+def _if_cut(row: Mistake) -> Search:
+    """Return the search of a mistake where heads are cut, and not just joined."""
+    return lambda step, trace: iter(()) if "Q" in trace.inputs else row.changes(step, trace)
+
+
 def _weights_transposed(*names: str) -> Search:
     def transposed(node: MatMul) -> Nodes:
         if is_weight(node.right) and (not names or is_named(node.right, names)):
@@ -209,7 +214,7 @@ CONVENTIONS: dict[str, Convention] = {
     "heads_reshaped": Convention(
         "The features were cut into heads without a transpose.",
         "Reshape to (n, heads, d), then exchange the first two axes.",
-        (_only_in(of_weights.heads_reshaped, *SPLIT), of_weights.heads_reshaped.changes),
+        (_only_in(of_weights.heads_reshaped, *SPLIT), _if_cut(of_weights.heads_reshaped)),
     ),
     "heads_joined": Convention(
         "The heads were joined without a transpose.",
