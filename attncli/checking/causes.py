@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from itertools import islice
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -243,6 +243,37 @@ class Search:
 
 def _is_in(changes: Iterable[Change], change: Change | Problem) -> bool:
     return any(one is change for one in changes)
+
+
+class Explained(NamedTuple):
+    """Arrays as they are compared, sentences on that, and the cause of the first wrong one."""
+
+    comparison: Comparison
+    said: tuple[str, ...]
+    cause: Finding | None
+    no_cause: str  # why none is known, where that is known; else nothing
+
+
+def explained(trace: Trace, arrays: Matrices, marking: Marking, dtype: str) -> Explained:
+    """Compare arrays of a program, and search for what it calculated instead.
+
+    Numbers of float64 may be no better than float32: that divided by `np.sqrt(d_k)` is float64. So
+    the cause is sought within the error of float32, if anything is wrong by more than that.
+    """
+    best, said = compared(trace, arrays, marking, dtype)
+    if not best.wrong:
+        return Explained(best, said, None, "")
+    searched, of_searched = best, said
+    if dtype == "float64" and not marking.dtype:
+        coarse, of_coarse = compared(trace, arrays, marking, "float32")
+        if coarse.wrong:
+            searched, of_searched = coarse, of_coarse
+    cause, why = Search(searched).cause(), ""
+    if cause and searched.wrong[0] != best.wrong[0]:
+        best, said = searched, of_searched
+    elif not cause and searched is best and dtype == "float64" and not marking.dtype:
+        why = "none by more than the error of float32: if it was used, add --dtype float32"
+    return Explained(best, said, cause, why)
 
 
 def compared(

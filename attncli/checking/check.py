@@ -113,10 +113,8 @@ class Report(Record, Shown, eq=False):
     @cached_property
     def counting(self) -> dict[str, Array]:
         """The status of the cells that count, by step; of written steps if none are asked for."""
-        if self.marking.ask:
-            return self._codes_by_step(self.marking.ask)
-        steps = self.steps.items()
-        return {name: judged.on_paper for name, judged in steps if judged.status != "missing"}
+        written = {n: one.on_paper for n, one in self.steps.items() if one.status != "missing"}
+        return self._codes_by_step(self.marking.ask) or written
 
     @property
     def wanted(self) -> dict[str, Array]:
@@ -273,24 +271,17 @@ class AnswerKey:
     def _of_arrays(
         self, submission: Submission, trace: Trace, arrays: Matrices, dtype: str
     ) -> Report:
-        from attncli.checking.causes import Search, compared
+        from attncli.checking.causes import explained
         from attncli.checking.mistakes.conventions import CONVENTIONS
 
         with one_blas_thread():  # as hundreds of small products are compared
-            best, said = compared(trace.unrounded or trace, arrays, self.marking, dtype)
-            finding = Search(best).cause() if best.wrong else None
-        why = ""
-        if best.wrong and not finding and dtype == "float64" and not self.marking.dtype:
-            # float32 divided by np.sqrt(d_k) is float64, whose type promises too much.
-            coarse = self._of_arrays(submission, trace, arrays, "float32")
-            if coarse.findings:
-                return coarse
-            if coarse.verdict != "wrong":
-                why = "none by more than the error of float32: if it was used, add --dtype float32"
+            right = trace.unrounded or trace
+            best, said, finding, why = explained(right, arrays, self.marking, dtype)
         findings = {best.wrong[0]: finding} if finding else {}
         report = self._report(submission, best.trace, best.steps, findings, arrays, said)
         convention = finding if finding and finding.id in CONVENTIONS else None
-        return replace(report, dtype=dtype, convention=convention, apart=best.apart, no_cause=why)
+        about = {"convention": convention, "apart": best.apart, "no_cause": why}
+        return replace(report, dtype=best.dtype, **about)
 
     def _report(
         self,

@@ -56,6 +56,16 @@ ANSWER_SHEET = "answers.yaml"
 MapFlag = Annotated[WordList, options.more("--map", metavar="HEADING=CELL", help=MAP_HELP)]
 
 
+class Target(Record):
+    """Where reports go, and in which form."""
+
+    format: str
+    selection: "ReportSelection"
+    out: str | None  # a file, or a folder or pattern of files
+    feedback: str | None  # the folder of a page for each student
+    display: Display
+
+
 class ClassFiles(Record):
     """The flags of a class: headings of its table, its roster, and the manifest of its files."""
 
@@ -125,13 +135,11 @@ def check(
         return _print_weaknesses(problem, overrides, selection.digits, display, bool(is_more))
     if reference is not None or dumps.is_dump(problem, sources):
         others = {"matrix": matrix, "strict": strict, "totals": totals, "feedback": feedback}
-        keys = {**settings.keys, **asked}
-        dumps.refuse_flags_of_answers(keys, others | vars(of_class), format_)
+        dumps.refuse_flags_of_answers({**settings.keys, **asked}, others | vars(of_class), format_)
         each = dumps.each_dump(reference, [problem, *sources], asked, settings.allow_outside)
-        raise typer.Exit(_report(each, False, format_, selection, out, None, display))
+        raise typer.Exit(_report(each, False, Target(format_, selection, out, None, display)))
     assignment = _assignment(problem, overrides)
-    if not (sources or of_answers or of_class.manifest or problem == "-"):
-        _refuse_without_answers(problem, assignment)
+    _refuse_without_answers(problem, assignment, [*sources, *of_answers, of_class.manifest or ""])
     people = of_class.people
     selection = replace(selection, points=assignment.points, totals=totals)
     if people is not None:
@@ -148,12 +156,14 @@ def check(
         roster=people,
         manifest=of_class.manifest or "",
     )
-    pool = workers.pool()
-    raise typer.Exit(_mark(grading, pool, sources, format_, selection, out, feedback, display))
+    target = Target(format_, selection, out, feedback, display)
+    raise typer.Exit(_mark(grading, workers.pool(), sources, target))
 
 
-def _refuse_without_answers(source: str, assignment: "Assignment") -> None:
-    """End the command, with the ways on, if no problem of a file holds answers."""
+def _refuse_without_answers(source: str, assignment: "Assignment", given: list[str]) -> None:
+    """End the command, with the ways on, if no file with answers is given, nor any in a problem."""
+    if any(given) or source == "-":
+        return
     problems = [key.problem for key in assignment.first.keys]
     if len(assignment.names) > 1 or any(one.answers is not None for one in problems):
         return
@@ -167,22 +177,13 @@ def _refuse_without_answers(source: str, assignment: "Assignment") -> None:
     raise typer.Exit(output.BAD_INPUT)
 
 
-def _mark(
-    grading: "Grading",
-    pool: "Pool | None",
-    sources: list[str],
-    format_: str,
-    selection: "ReportSelection",
-    out: str | None,
-    feedback: str | None,
-    display: Display,
-) -> int:
+def _mark(grading: "Grading", pool: "Pool | None", sources: list[str], target: Target) -> int:
     """Write the reports of all students, or the manifest; return the exit status."""
     if grading.manifest and not Path(grading.manifest).exists():
         _write_manifest(grading, sources, Path(grading.manifest))
         return 0
-    if selection.totals:
-        _refuse_totals(grading.assignment, format_, out)
+    if target.selection.totals:
+        _refuse_totals(grading.assignment, target)
     if "-" in sources:
         options.wait_for("answers")
 
@@ -191,52 +192,45 @@ def _mark(
             return grading.parts(sources, pool, mark)
         return map(mark, grading.students(sources))
 
-    return _report(every, pool is not None, format_, selection, out, feedback, display)
+    return _report(every, pool is not None, target)
 
 
-def _report(
-    every: "Callable[[Mark], Iterable[Marked]]",
-    has_pool: bool,
-    format_: str,
-    selection: "ReportSelection",
-    out: str | None,
-    feedback: str | None,
-    display: Display,
-) -> int:
+def _report(every: "Callable[[Mark], Iterable[Marked]]", has_pool: bool, target: Target) -> int:
     """Write the reports of all students; return the exit status."""
     from attncli.formats import FORMATS
     from attncli.printing.class_report import Tally
 
+    selection, format_, out = target.selection, target.format, target.out
     prints = not selection.quiet and format_ == "table" and out is None
     has_rows = format_ in ("csv", "tsv", "json") and not (selection.totals or targets.is_many(out))
     # Then the processes of the pool write.
     rows = FORMATS[format_].reports if has_pool and has_rows else None
-    marked = every(partial(_marked, selection, rows, feedback is not None))
+    marked = every(partial(_marked, selection, rows, target.feedback is not None))
     statuses, tally = {0}, Tally(doubts_key=True)
     graded = _watched(output.counted(marked, "students", prints=prints), statuses, tally)
-    if feedback is not None:
-        graded = _with_pages(graded, Path(feedback), tally)
+    if target.feedback is not None:
+        graded = _with_pages(graded, Path(target.feedback), tally)
     students: Iterator[Any] = (one.student for one in graded)
     if selection.totals:
-        _write_totals(students, format_, selection, out)
+        _write_totals(students, target)
     elif format_ == "table" and out is None:
         from attncli.printing.prose import pages
         from attncli.printing.report import groups
 
         every_one = chain.from_iterable(students)
-        write_lines(pages(groups, [every_one], selection, terminal_width()), display)
+        write_lines(pages(groups, [every_one], selection, terminal_width()), target.display)
     else:
         write = partial(_after_heading, rows) if rows is not None else None
         targets.write_format("reports", format_, students, selection, out, write)
     if not selection.quiet:
-        if feedback is not None:
-            output.tell_written([Path(feedback, CLASS_PAGE)], targets.NEXT_STEPS["html"])
+        if target.feedback is not None:
+            output.tell_written([Path(target.feedback, CLASS_PAGE)], targets.NEXT_STEPS["html"])
         output.warn(tally.doubts())
     return max(statuses)
 
 
-def _refuse_totals(assignment: "Assignment", format_: str, out: str | None) -> None:
-    if format_ not in ("csv", "tsv") or targets.is_many(out):
+def _refuse_totals(assignment: "Assignment", target: Target) -> None:
+    if target.format not in ("csv", "tsv") or targets.is_many(target.out):
         message = "--totals writes one table of the class, as CSV or TSV"
         raise fail(message, hint="use it with -f csv, or -o grades.csv")
     first = assignment.first
@@ -247,14 +241,12 @@ def _refuse_totals(assignment: "Assignment", format_: str, out: str | None) -> N
             raise fail(f"--totals adds up points, but {name} has none", hint=hint)
 
 
-def _write_totals(
-    students: Iterable["Student"], format_: str, selection: "ReportSelection", out: str | None
-) -> None:
+def _write_totals(students: Iterable["Student"], target: Target) -> None:
     from attncli.classroom.grades import totals
     from attncli.printing.csv import TAB
 
-    table, notes = totals(students, selection, TAB if format_ == "tsv" else ",")
-    output.write_bytes([table.encode()], None if out is None else Path(out))
+    table, notes = totals(students, target.selection, TAB if target.format == "tsv" else ",")
+    output.write_bytes([table.encode()], None if target.out is None else Path(target.out))
     output.warn(notes)
 
 
