@@ -20,7 +20,7 @@ from tests.reading.forms import safetensors
 
 
 def model(path: Path, config: Keys, length: int = 1) -> attncli.Problem:
-    path.write_text(json.dumps(config))
+    path.write_text(json.dumps(more | dict.fromkeys(sizes, 2)))
     (problem,) = load_all(path, Overrides(length=length))
     return problem
 
@@ -95,6 +95,16 @@ def test_a_length_is_of_a_model(attn: Attn, tmp_path: Path) -> None:
     refused = attn("count", path, "--length", "3")
     assert refused.status == 2
     assert "--length is for the config.json of a model" in refused.err
+
+
+def test_the_formula_of_many_tokens_is_short(attn: Attn, tmp_path: Path) -> None:
+    sizes = ("hidden_size", "intermediate_size", "num_hidden_layers")
+    more = {"model_type": "llama", "vocab_size": 9, "num_attention_heads": 1}
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(more | dict.fromkeys(sizes, 2)))
+    out = attn("count", path, "--length", "300", "-f", "json").out
+    formula = json.loads(out)["steps"]["X"]["formula"]
+    assert formula == f"X = rows {'1, ' * 10}…, 1 of embedding"
 
 
 def test_the_numbers_of_large_arrays_are_not_read(attn: Attn, tmp_path: Path) -> None:
