@@ -20,7 +20,7 @@ from tests.reading.forms import safetensors
 
 
 def model(path: Path, config: Keys, length: int = 1) -> attncli.Problem:
-    path.write_text(json.dumps(more | dict.fromkeys(sizes, 2)))
+    path.write_text(json.dumps(config))
     (problem,) = load_all(path, Overrides(length=length))
     return problem
 
