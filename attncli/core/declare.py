@@ -193,6 +193,13 @@ class Mechanism(Declared, is_base=True):
     loss_of: ClassVar[str] = ""  # the key of the labels that its own loss compares with
     makes: ClassVar[tuple[str, ...]] = ()  # inputs that it may make itself
     has_layers: ClassVar[bool] = False
+    config_key: ClassVar[str] = ""  # the key by which its module `model_config` knows a model
+
+    def problem_of(self, config: Mapping[str, Any], tokens: int) -> dict[str, Any]:
+        """Return the keys of a problem of shapes, which a model's config gives for some tokens."""
+        module = import_module(f"{type(self).__module__}.model_config")
+        problem: dict[str, Any] = module.problem_of(config, tokens)
+        return problem
 
     @cached_property
     def rows(self) -> dict[str, Key]:

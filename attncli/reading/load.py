@@ -36,6 +36,10 @@ LABELLED_TEXTS = ("X", "memory")
 """Matrices whose text blocks may have a word beside each row, which names its token."""
 
 
+OF_CONFIGS = {kind.config_key: kind for kind in KINDS.values() if kind.config_key}
+"""The kind of problems that a model's config becomes, by the key that tells one."""
+
+
 class Overrides(Record):
     """What the command line sets in a problem: options such as "marking.points", files by key."""
 
@@ -129,8 +133,10 @@ def from_flags(overrides: Overrides) -> Problem:
 
 def _problem(document: Document, overrides: Overrides, forms: Forms | None = None) -> Problem:
     options = {k: x if "." in k else flag_value(k, x) for k, x in overrides.options.items()}
-    if "model_type" in document.values:
-        document = _shapes_of_model(document, overrides.length or 1)
+    if key := next((key for key in OF_CONFIGS if key in document.values), ""):
+        with located(document.locate):
+            keys = OF_CONFIGS[key].problem_of(document.values, overrides.length or 1)
+        document = replace(document, values=keys, open_keys=())
     elif overrides.length is not None:
         hint = "the tokens of a problem are the rows of its X"
         raise document.locate(()).error("--length is for the config.json of a model", hint)
@@ -162,13 +168,6 @@ def _problem(document: Document, overrides: Overrides, forms: Forms | None = Non
             if kind is None or key in kind.keys:  # a mask of a transformer has labels, too
                 source.values.setdefault(key, list(labels))
         return Problem.of_values(source.values, source.locate, forms=forms)
-
-
-def _shapes_of_model(config: Document, length: int) -> Document:
-    from attncli.mechanisms.transformer.model_config import problem_of
-
-    with located(config.locate):
-        return replace(config, values=problem_of(config.values, length), open_keys=())
 
 
 def flag_of(key: str) -> str:

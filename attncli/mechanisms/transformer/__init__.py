@@ -139,6 +139,7 @@ class Transformer(Mechanism):
     axes = AXES
     makes = ("X",)
     has_layers = True
+    config_key = "model_type"
     result = "n, d_model"
     results = ("output", "probabilities")
     last = "attended"
