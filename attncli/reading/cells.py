@@ -144,7 +144,7 @@ def delimiter_of(text: str) -> tuple[str, int]:
     bare = re.sub(r'"[^"]*"', "", text)
     lines = lines_of(bare)
     # The delimiter is in most lines; a comma may also be a decimal point, so it comes last.
-    best = max("\t;,", key=lambda sign: sum(sign in line for line in lines))
+    best = max("\t;|,", key=lambda sign: sum(sign in line for line in lines))
     numbers = [line for line in lines if best == "," and re.search(r"\d,\d", line)]
     if any(len(line.split()) > 1 for line in numbers) and all(map(DECIMALS.fullmatch, numbers)):
         return " ", 0
