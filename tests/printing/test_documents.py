@@ -47,6 +47,12 @@ def test_sources_are_the_row_and_the_column_that_a_product_is_made_of() -> None:
     assert about.links == list(zip("111332", leads, strict=True))
 
 
+def test_a_cell_of_a_head_has_its_places_in_order() -> None:
+    page = attncli.render(sample("heads_list.yaml"), "html")
+    (about,) = (one for one in told_in(page).values() if one.name == "Q[head 2][am, 2]")
+    assert about.lines[0].endswith("=Xam,1·Wq(2)[1,2] +Xam,2·Wq(2)[2,2] +Xam,3·Wq(2)[3,2] +bq[4]")
+
+
 def test_formulas_of_one_shape_are_kept_once() -> None:
     """So that a page of many numbers, of any sign, stays small."""
     numbers = [[(7 * i + 3 * j) % 11 - 5.25 for j in range(12)] for i in range(12)]

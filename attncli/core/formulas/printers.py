@@ -214,13 +214,16 @@ class MathML(Printer):
 
     def cell(self, node: tree.Cell, first: bool) -> str:
         name = tree.named(node.name)
-        base, below = self(name), "<mo>,</mo>".join(map(self.place, node.places))
-        above = "".join(self(tree.Number(str(number))) for _, number in node.lead)
-        if above and below and not name.below:
-            return f"<msubsup>{base}<mrow>{below}</mrow>{self.group(above)}</msubsup>"
-        base = f"<msup>{base}{self.group(above)}</msup>" if above else base
+        base, numbers = self(name), [tree.Number(str(number)) for _, number in node.lead]
+        if numbers and (name.below or not node.places):  # written in the order of the markup
+            base, numbers = f"<msup>{base}{self.group(''.join(map(self, numbers)))}</msup>", []
+        below = "<mo>,</mo>".join(map(self.place, node.places))
+        if numbers:
+            above = self.group("".join(map(self, numbers)))
+            return f"<msubsup>{base}<mrow>{below}</mrow>{above}</msubsup>"
         if name.below and below:  # a name with a subscript takes no second one: W_q[1, 1]
-            return f"<mrow>{base}<mo>[</mo>{below}<mo>]</mo></mrow>"
+            left, right = (f'<mo stretchy="false">{sign}</mo>' for sign in "[]")
+            return f"<mrow>{base}{left}{below}{right}</mrow>"
         return f"<msub>{base}<mrow>{below}</mrow></msub>" if below else base
 
     def times(self, node: tree.Times, first: bool) -> str:
