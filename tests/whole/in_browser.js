@@ -499,6 +499,11 @@ var scripts = {
     });
   },
 
+  the_inputs_of_heads_have_their_names() {
+    press(d.body, "f");
+    return texted(every(".inputs .caption")).slice(0, 4);
+  },
+
   keys_of_the_stage() {
     var isShown = (kind) => every(kind).some((e) => e.offsetParent);
     var count = () => Number(/of (\d+)/.exec(d.querySelector(".stop").textContent)[1]);

@@ -334,6 +334,7 @@ window.attnLive = (function () {
       return Array.from({ length: arrays[at].data.length / (n * m) }, (_, place) => {
         const [batch, one] = [Math.floor(place / shape[1]), place % shape[1]];
         const words = [...(shape[0] > 1 ? [`batch ${batch + 1}`] : []), ...(shape[1] > 1 ? [`head ${one + 1}`] : [])];
+        const caption = isOne || !isShaded ? [name, ...words] : words; // beside the map it is known whose heads these are
         const table = make("table", { ariaLabel: [name, ...words].join(", ") }), rows = table.createTBody();
         if (top.length) table.createTHead().append(make("tr", {}, ...(left.length ? [make("td")] : []), ...top.map((text) => head("col", text))));
         for (let i = 0; i < height; i += 1) {
@@ -345,7 +346,7 @@ window.attnLive = (function () {
             follow(td, id, isShaded);
           }
         }
-        const box = make("div", { className: "scroll" }, make("div", { className: "caption", textContent: isOne ? name : words.join(", ") }), table);
+        const box = make("div", { className: "scroll" }, make("div", { className: "caption", textContent: caption.join(", ") }), table);
         box.style.setProperty("--count", Math.max(height, width));
         box.dataset.at = at;
         box.dataset.rows = left.join();
