@@ -282,15 +282,16 @@ def likeliest_way(way: Way) -> Way:
 
 
 def _is_seen(way: Way, names: Collection[str], before: Way) -> bool:
-    """Return True if a way gives half of the numbers that it changes in one of these steps."""
+    """Return True if only a way gives half of the numbers that it changes in one of these steps."""
     for name in names:
         one = way.matrices.get(name)
         if isinstance(one, Written):
             right = way.reference.trace[name].array
-            changed = ~one.blank
+            changed, near = ~one.blank, agrees(one.values, one.unit, right, CUT_OFF)
             if before.matrices.get(name) is one:  # else it is read otherwise
-                changed &= right != before.reference.trace[name].array
-            near = agrees(one.values, one.unit, right, CUT_OFF)
+                usual = before.reference.trace[name].array
+                changed &= ~agrees(right, 0.0, usual)
+                near &= ~agrees(one.values, one.unit, usual, CUT_OFF)
             if changed.any() and 2 * (near & changed).sum() >= changed.sum():
                 return True
     return False
