@@ -35,6 +35,16 @@ def test_a_mistake_in_a_step_that_is_not_asked_is_named(script: MiniRacer) -> No
         assert page.says("weights", texts)[1].startswith(said)
 
 
+def test_a_whole_number_that_is_off_by_one_is_wrong(script: MiniRacer) -> None:
+    """Where what it is made of is right and whole, nothing was rounded."""
+    trace = attncli.compute(attncli.load(SCALED))
+    values = {name: trace[name].value.ravel() for name in ("Q", "K", "scores")}
+    values["scores"] = values["scores"] + [0, 0, 0, 0, -1, 0, 0, 0, 0]
+    typed = {name: [f"{x:g}" for x in numbers] for name, numbers in values.items()}
+    said, _ = Page(script, trace).judges(typed)["scores"]
+    assert said == [*["correct"] * 4, "wrong", *["correct"] * 4]
+
+
 CASES: dict[str, list[dict[str, Any]]] = defaultdict(list)
 for line in TYPED.read_text(encoding="utf-8").splitlines():
     CASES[json.dumps(json.loads(line)["problem"])].append(json.loads(line))

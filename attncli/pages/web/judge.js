@@ -112,7 +112,11 @@ const attnJudge = (function () {
       function leaveOpen(place, { codes, values, units, short, isUnsureBefore }, yours, every) {
         const { unit, coarse } = units, off = codes.map((code) => code === "wrong");
         const spare = steps[place].shares ? steps[place].shape[steps[place].shape.length - 1] : 0; // adjusted to a sum of 1
-        const isIn = (ends) => agrees(values, coarse, wider(ends, coarse.map((one) => spare * one)), rules.CUT_OFF);
+        // While all numbers before it are right, a whole number of whole numbers is no other when it is rounded or cut off.
+        const isWhole = (ends) => (isAnyBefore(isWrong) ? off.map(() => false) : all(coarse.map((one) => one >= 1), exactCells(ends, coarse)));
+        const isIn = (ends) => agrees(
+          values, zip((one, is) => (is ? 0 : one), coarse, isWhole(ends)),
+          wider(ends, coarse.map((one) => spare * one)), rules.CUT_OFF);
         const given = count(values.map(isNaN), false), isFirst = !way.sourcesOf(place).length;
         const within = isIn(reach(place, 1, COARSEST)), beyond = count(zip((is, inside) => is && !inside, off, within), true);
         const isScheduled = (!isFirst || steps[place].isLong || way.made(place).wide) && !short.includes(true) &&
