@@ -53,7 +53,7 @@ two mistakes. Measured: in 145 random dumps with two causes, they are among them
 MAX_EFFECTS = 500
 """Maximum number of causes of which pairs are made, those that are tried first. Chosen."""
 
-BLOCKED = 1.0
+BLOCKING_EFFECT = 1.0
 """What counts as the effect of a change where it blocks a score, or no longer does. Chosen."""
 
 MIN_APART = 1e-6
@@ -63,7 +63,7 @@ NOT_RIGHT = (judged_steps.WRONG, judged_steps.FOLLOWS)
 """Statuses of numbers that differ from the right ones."""
 
 Cause: TypeAlias = tuple[Finding, Change | Problem]
-"""What was calculated instead, with what is said of it."""
+"""A possible cause: its description, and the change, or the other problem, that it is."""
 
 
 class Search:
@@ -140,7 +140,7 @@ class Search:
             return
         rows, changes = zip(*islice(self._effects.values(), MAX_EFFECTS), strict=True)
         effects = np.array([self._wrong - self._right, *rows]).reshape(len(rows) + 1, -1)
-        effects = np.nan_to_num(effects, posinf=BLOCKED, neginf=-BLOCKED)
+        effects = np.nan_to_num(effects, posinf=BLOCKING_EFFECT, neginf=-BLOCKING_EFFECT)
         wanted, products = effects[1:] @ effects[0], effects[1:] @ effects[1:].T
         i, j = np.triu_indices(len(rows), 1)
         a, b, c = products[i, i], products[i, j], products[j, j]

@@ -13,7 +13,7 @@ from attncli.core.tape.step import Expression, Operation, Step
 MAX_KEPT = 2**17
 """Maximum number of numbers of an array that is kept for other changes. Chosen."""
 
-MAX_WHOLE = 100_000
+MAX_PAIR_NUMBERS = 100_000
 """Maximum number of numbers of steps that are worked out as a whole for two changes. Chosen."""
 
 
@@ -66,8 +66,11 @@ class SomeRows:
             if step.name in self._needed:
                 self._need(self._operation(step), self._needed[step.name])
         needed = [step for step in steps if step.name in self._needed]
-        if is_pair and sum(step.array.size for step in needed if self._is_whole(step)) > MAX_WHOLE:
-            raise ValueError(MAX_WHOLE)
+        if (
+            is_pair
+            and sum(step.array.size for step in needed if self._is_whole(step)) > MAX_PAIR_NUMBERS
+        ):
+            raise ValueError(MAX_PAIR_NUMBERS)
         for step in needed:
             self._value(step, self._needed[step.name])
 

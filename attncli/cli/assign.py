@@ -16,12 +16,12 @@ from attncli.core.text.strings import visible
 if TYPE_CHECKING:
     from attncli.cli.problems import Variants
 
-VARIANTS, WORKSHEETS, ANSWERS, QUIZ = "variants", "worksheets", "answers", "quiz.xml"
+VARIANTS, WORKSHEETS, ANSWERS_FOLDER, QUIZ = "variants", "worksheets", "answers", "quiz.xml"
 """The files and folders of an assignment, beside that of the solutions."""
 
-CLASS_HELP = "The class: a CSV with a column Name, or one name per line."
+ASSIGNED_TO_HELP = "The class: a CSV with a column Name, or one name per line."
 FOLDER_HELP = "The folder to write to; what is in it stays, and is completed for new students."
-SHEET_FORMATS = "Format of the worksheets; markdown has the problem and room for its numbers."
+WORKSHEET_FORMATS = "Format of the worksheets; markdown has the problem and room for its numbers."
 
 
 def assign(
@@ -30,7 +30,7 @@ def assign(
     ],
     *,
     roster: Annotated[
-        str | None, options.variants("--for", metavar="FILE", help=CLASS_HELP)
+        str | None, options.variants("--for", metavar="FILE", help=ASSIGNED_TO_HELP)
     ] = None,
     seed: Annotated[str, options.variants(metavar="N", help=problems.SEED_HELP)] = "0",
     values: Annotated[
@@ -38,7 +38,7 @@ def assign(
     ] = None,
     asked: Annotated[options.TextsByKey, problems.ASKED_FLAGS],
     out: Annotated[str | None, options.out(metavar="FOLDER/", help=FOLDER_HELP)] = None,
-    format_: Annotated[str, options.format_(help=SHEET_FORMATS)] = "markdown",
+    format_: Annotated[str, options.format_(help=WORKSHEET_FORMATS)] = "markdown",
     settings: options.SettingFlags,
     display: DisplayFlags,
     workers: options.WorkerFlags,
@@ -65,7 +65,7 @@ def assign(
     written = [path for path in files if path.name == QUIZ or not path.exists()]
     for path in written:
         write_bytes([files[path]], path)
-    (folder / ANSWERS).mkdir(exist_ok=True)
+    (folder / ANSWERS_FOLDER).mkdir(exist_ok=True)
     summaries = [Summary(start, variants, ()) for variants in zip(*sets, strict=True)]
     write_lines(map(summary_lines, summaries), display)
     status = problems.tell_unfair(summaries)
@@ -73,7 +73,7 @@ def assign(
         tell(f"{len(files) - len(written)} files were there already, and stay as they are")
     sheets_folder, quiz = quoted(f"{folder / WORKSHEETS}/"), quoted(folder / QUIZ)
     tell_written(written, f"hand out {sheets_folder}, or import {quiz} into Moodle")
-    command = ["attn", "check", *(f"{folder / name}/" for name in (VARIANTS, ANSWERS))]
+    command = ["attn", "check", *(f"{folder / name}/" for name in (VARIANTS, ANSWERS_FOLDER))]
     command += [] if roster == "-" else ["--for", roster]
     command += ["-o", str(folder / "grades.csv"), "--feedback", f"{folder / 'feedback'}/"]
     tell(f"put what comes back into {quoted(command[3])}, then: {' '.join(map(quoted, command))}")

@@ -57,7 +57,7 @@ MapFlag = Annotated[WordList, options.more("--map", metavar="HEADING=CELL", help
 
 
 class Target(Record):
-    """Where reports go, and in which form."""
+    """The destination of reports, and their format."""
 
     format: str
     selection: "ReportSelection"

@@ -11,24 +11,24 @@ from attncli.cli.run import Run
 from attncli.cli.terminal import DisplayFlags, terminal_width, write_lines
 from attncli.core.records import replace
 
-INPUTS_HELP = """YAML, JSON, CSV, XLSX or NPZ files, or the config.json of a model; - is standard
+COUNTED_HELP = """YAML, JSON, CSV, XLSX or NPZ files, or the config.json of a model; - is standard
 input."""
 COUNT_FORMATS = "table, json, csv or markdown."
 BYTES_HELP = """The size of a number in the cache; by default that of the file's floats, 8 in YAML,
 and 2 of shapes."""
 FULL_HELP = "Count all operations, and show each step of each layer."
 LENGTH_HELP = "The number of tokens that the model of a config.json works on; by default 1."
-MAX_LENGTH = 131_072
+MAX_MODEL_TOKENS = 131_072
 
 
 def count(
-    inputs: Annotated[list[str], typer.Argument(metavar="INPUT...", help=INPUTS_HELP)],
+    inputs: Annotated[list[str], typer.Argument(metavar="INPUT...", help=COUNTED_HELP)],
     *,
     only: options.Only = None,
     full: Annotated[bool, options.content("--full", help=FULL_HELP)] = False,
     length: Annotated[
         int | None,
-        options.content("--length", metavar="N", min=1, max=MAX_LENGTH, help=LENGTH_HELP),
+        options.content("--length", metavar="N", min=1, max=MAX_MODEL_TOKENS, help=LENGTH_HELP),
     ] = None,
     number_bytes: Annotated[
         int | None, options.content("--bytes", metavar="N", min=1, help=BYTES_HELP)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from attncli.cli import options
-from attncli.cli.main import ABOUT, KEY_GROUP, START, SUMMARIES, build, groups_of
+from attncli.cli.main import KEY_GROUP, START_WITH, SUMMARIES, TAGLINE, build, groups_of
 from attncli.cli.output import (
     BAD_INPUT,
     READER_WENT_AWAY,
@@ -188,9 +188,9 @@ def _page(root: Any) -> Iterator[str]:
     from attncli.formats import FORMATS
 
     yield f'.TH ATTN 1 "" "attn {__version__}"'
-    yield from (".SH NAME", "attn \\-", *_text(ABOUT[0].lower() + ABOUT[1:].rstrip(".")))
+    yield from (".SH NAME", "attn \\-", *_text(TAGLINE[0].lower() + TAGLINE[1:].rstrip(".")))
     yield from (".SH SYNOPSIS", ".B attn", "COMMAND [OPTIONS] [ARGUMENTS]")
-    yield from (".SH DESCRIPTION", *_text(ABOUT), ".PP", *_text(START))
+    yield from (".SH DESCRIPTION", *_text(TAGLINE), ".PP", *_text(START_WITH))
     yield ".SH COMMANDS"
     for name in SUMMARIES:
         yield from _of_command(build(name), root)

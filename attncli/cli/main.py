@@ -135,8 +135,8 @@ HELP_NOTES = {
 """What a help page says between its options and its examples."""
 
 
-ABOUT = "Show every number of an attention calculation, as a careful person writes it."
-START = "Start with: attn new hw.yaml, then attn compute hw.yaml"
+TAGLINE = "Show every number of an attention calculation, as a careful person writes it."
+START_WITH = "Start with: attn new hw.yaml, then attn compute hw.yaml"
 
 HELP_OPTIONS = ["-h", "--help", HELP_ALL]
 """The names of the help option; the second one names its parameter."""
@@ -280,7 +280,7 @@ def _version(value: bool) -> None:
 
 app = typer.Typer(
     cls=Group,
-    help=f"\b\n{ABOUT}\n{START}",
+    help=f"\b\n{TAGLINE}\n{START_WITH}",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

@@ -30,10 +30,10 @@ DARK_COLOURS = ("0", "1", "2", "3", "4", "5", "6", "8")
 PROGRAM_NOT_FOUND = 127
 """The exit status of a shell that finds no such program."""
 
-PROMPT = "space\\: next page, b\\: back, /\\: search, q\\: quit"
+PAGER_PROMPT = "space\\: next page, b\\: back, /\\: search, q\\: quit"
 """What less writes below a page; its own prompts give a colon a meaning."""
 
-PAGER_SETTINGS = {"LESS": f"FRX-Ps{PROMPT}$", "LV": "-c"}
+PAGER_SETTINGS = {"LESS": f"FRX-Ps{PAGER_PROMPT}$", "LV": "-c"}
 """As git sets them: colours are shown, and the text stays on the screen at the end."""
 
 

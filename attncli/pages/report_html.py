@@ -73,11 +73,11 @@ def remark(shown: Remark) -> str:
     blocks = [*[Sentence(shown.outcome)] * bool(shown.outcome), *shown.blocks]
     if first := next((block for block in blocks if isinstance(block, Sentence)), None):
         blocks[blocks.index(first)] = replace(first, sign=shown.sign)
-    return "".join([*parts, *(WRITERS[type(block)](block) for block in blocks), "</div>\n"])
+    return "".join([*parts, *(HTML_WRITERS[type(block)](block) for block in blocks), "</div>\n"])
 
 
 def markup(group: Group) -> str:
-    return "".join(f"{WRITERS[type(block)](block)}\n" for block in group)
+    return "".join(f"{HTML_WRITERS[type(block)](block)}\n" for block in group)
 
 
 def paragraphs(lines: Iterable[str]) -> str:
@@ -118,7 +118,7 @@ def _comparison(comparison: Comparison) -> str:
     return "".join(parts) or (_table(comparison.cells) if comparison.cells else "")
 
 
-WRITERS: Mapping[type, Callable[[Any], str]] = {
+HTML_WRITERS: Mapping[type, Callable[[Any], str]] = {
     Heading: _heading,
     Sentence: _sentence,
     Table: _table,

@@ -30,7 +30,7 @@ HEADS = {
 MAIN_COLUMNS = ("multiply_adds", "parameters", "cache_bytes")
 """The columns of a table that is not whole."""
 
-MAX_WIDTH = 80
+MAX_TABLE_WIDTH = 80
 """Maximum width of such a table, in columns of a terminal."""
 
 CONVENTION = """A multiply–add, a product that is added to a sum, counts 1 (2 FLOPs). Cells that a
@@ -103,7 +103,7 @@ def _table(
         heads = [("step", "shape", "step")[at] for at in first] + [HEADS[name] for name in columns]
         lines = zip(heads, *texts, strict=True)
         width = sum(max(map(cell_width, column)) + len(GAP) for column in lines) - len(GAP)
-        if table and width > MAX_WIDTH and not full:
+        if table and width > MAX_TABLE_WIDTH and not full:
             break
         cells = [[(text, "" if row is not texts[-1] else "title") for text in row] for row in texts]
         table = Table(heads, cells, "l" * len(first) + "r" * len(columns), table)

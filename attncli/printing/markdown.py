@@ -258,7 +258,7 @@ def written(
 
 
 def _document(groups: Iterable[Group]) -> str:
-    parts = (WRITERS[type(block)](block) for group in groups for block in group)
+    parts = (MARKDOWN_WRITERS[type(block)](block) for group in groups for block in group)
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -289,7 +289,7 @@ def _comparison(comparison: blocks.Comparison) -> str:
     return _rows(comparison.cells) if comparison.cells else ""
 
 
-WRITERS: Mapping[type, Callable[[Any], str]] = {
+MARKDOWN_WRITERS: Mapping[type, Callable[[Any], str]] = {
     blocks.Heading: _heading,
     blocks.Sentence: _sentence,
     blocks.Formulas: _formulas,

@@ -37,7 +37,7 @@ def lines(group: Group, width: int | None = None) -> Iterator[Line]:
         if isinstance(block, blocks.Heading):
             indent = 0
         room = None if width is None else width - indent
-        for line in WRITERS[type(block)](block, room):
+        for line in PROSE_WRITERS[type(block)](block, room):
             yield [(" " * indent, ""), *line] if indent else line
         if isinstance(block, blocks.Heading) and block.level > 1:
             indent = INDENT
@@ -95,7 +95,7 @@ def _comparison(comparison: blocks.Comparison, width: int | None) -> Iterator[Li
         yield from layout.Layout(width).together([one.yours, *one.others])
 
 
-WRITERS: Mapping[type, Callable[[Any, int | None], Iterable[Line]]] = {
+PROSE_WRITERS: Mapping[type, Callable[[Any, int | None], Iterable[Line]]] = {
     blocks.Heading: _heading,
     blocks.Sentence: _sentence,
     blocks.Formulas: _formulas,

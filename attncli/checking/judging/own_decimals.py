@@ -29,23 +29,23 @@ MAX_SCHEDULES = 4**12
 """Maximum number of combinations, before those that are alike are merged. Measured with honest
 submissions of benchmarks.surveys: of more, too many remain."""
 
-WRITTEN = "used as written"
+AS_WRITTEN = "used as written"
 UNROUNDED = "used before rounding"
 
 Use: TypeAlias = RoundingRule | str
-"""How a student goes on from a step: rounded, `WRITTEN` or `UNROUNDED`."""
+"""How a student goes on from a step: rounded, `AS_WRITTEN` or `UNROUNDED`."""
 
 Uses: TypeAlias = Callable[[Operands, Step], Sequence[Use]]
 
 
 def hidden_rounded(operands: Operands, step: Step) -> Sequence[Use]:
     if operands.is_whole(step):
-        return [WRITTEN]
+        return [AS_WRITTEN]
     return [rule] if (rule := rule_of(operands, step)) else OWN_DECIMALS
 
 
 def some_written(operands: Operands, step: Step) -> Sequence[Use]:
-    return [WRITTEN, UNROUNDED] if operands.is_whole(step) else [UNROUNDED]
+    return [AS_WRITTEN, UNROUNDED] if operands.is_whole(step) else [UNROUNDED]
 
 
 def rule_of(operands: Operands, step: Step) -> RoundingRule | None:
@@ -122,7 +122,7 @@ class OwnDecimals:
         todo = [self._step]
         while todo:
             last = todo[-1]
-            is_known = last is not self._step and self._uses(self._operands, last) == [WRITTEN]
+            is_known = last is not self._step and self._uses(self._operands, last) == [AS_WRITTEN]
             sources = () if is_known else self._operands.reference.sources(last)
             rest = (one for one in sources if one.operation and one.name not in order)
             if (first := next(rest, None)) is not None:
@@ -140,7 +140,7 @@ class OwnDecimals:
 
     def _work(self, step: Step) -> None:
         uses, count = self._uses(self._operands, step), self.count
-        if uses == [WRITTEN]:
+        if uses == [AS_WRITTEN]:
             self._numbers[step.name] = self._operands.written(step)
             return
         worked = self._worked(step)
@@ -162,7 +162,7 @@ class OwnDecimals:
             self._numbers[step.name] = np.concatenate(every)
 
     def _used(self, step: Step, worked: Array, use: Use) -> Array:
-        if use == WRITTEN:
+        if use == AS_WRITTEN:
             return self._operands.written(step)
         numbers = use(worked) if isinstance(use, RoundingRule) else worked
         completed: Array = self._operands.completed(step, numbers, is_kept=True)

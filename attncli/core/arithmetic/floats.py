@@ -134,7 +134,7 @@ def _split(array: Array, splitter: float) -> tuple[Array, Array]:
     return high, array - high
 
 
-MAX_NUMBERS = 10**18
+MAX_ARRAY_SIZE = 10**18
 """Maximum number of elements of an array, which has at most 2^63 bytes."""
 
 BYTES_OF_OBJECT = 32
@@ -233,7 +233,7 @@ class _Number(np.ndarray[Any, Any]):
 
 def outline(shape: Sequence[int], dtype: Any) -> Outline:
     """Return a new outline; raise an OverflowError for more numbers than NumPy can count."""
-    if prod(shape) > MAX_NUMBERS:
+    if prod(shape) > MAX_ARRAY_SIZE:
         raise OverflowError
     number = _Number((), dtype)
     number.fill(1)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from attncli.core.arithmetic.elements import ERF, Array, CallRecorder, each
-from attncli.core.arithmetic.floats import MAX_NUMBERS
+from attncli.core.arithmetic.floats import MAX_ARRAY_SIZE
 from attncli.core.calculation.compute import outlined
 from attncli.core.calculation.trace import Trace, with_meant_steps
 from attncli.core.errors import fail, located
@@ -96,7 +96,7 @@ def count(
         try:
             trace = outlined(problem)
         except OverflowError:
-            message = f"a step has more than {MAX_NUMBERS:,} numbers"
+            message = f"a step has more than {MAX_ARRAY_SIZE:,} numbers"
             raise fail(message, hint="take smaller sizes") from None
         if names := keys_of(only, problem.names):
             trace = with_meant_steps(trace, names)

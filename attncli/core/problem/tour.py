@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from attncli.core.tape.cell_names import Cells
     from attncli.core.tape.find_cells import Steps
 
-SUCH_AS = "{step: weights, cell: [its, cat], text: …}"
+EXAMPLE_STOP = "{step: weights, cell: [its, cat], text: …}"
 
 STOP = forms.mapping(
-    {"step": forms.TEXT, "cell": forms.LABELS, "text": forms.TEXT}, SUCH_AS, needs=("step", "text")
+    {"step": forms.TEXT, "cell": forms.LABELS, "text": forms.TEXT},
+    EXAMPLE_STOP,
+    needs=("step", "text"),
 )
 
 
@@ -64,7 +66,7 @@ def check_tour(tour: Sequence[Stop], steps: Steps, inputs: Steps) -> None:
 
 def _read(raw: object, path: KeyPath) -> tuple[Stop, ...]:
     if not isinstance(raw, list | tuple):
-        hint = f"write such as [{SUCH_AS}]"
+        hint = f"write such as [{EXAMPLE_STOP}]"
         raise fail(f"{dotted(path)} must be a list of stops", *path, hint=hint)
     faults, stops = list[Fault](), list[Stop]()
     for number, stop in enumerate(raw):

@@ -22,7 +22,7 @@ TakeRows: TypeAlias = Callable[[int, int, slice, Array], object]
 """Takes the weights (rows, m) of those queries of a head of a part of the batch."""
 
 
-OF_TIME = regex(r".*_\d+").fullmatch
+NAME_AT_TIME = regex(r".*_\d+").fullmatch
 """Matches the name of a step of a time."""
 
 
@@ -136,7 +136,7 @@ class Tape:
     def skips_times(self) -> bool:
         """Whether no step of a time, such as `S_2`, will be read, and none is changed."""
         is_changed = self.settle is not None or self.work is not array_of
-        return self.alone is not None and not is_changed and not any(map(OF_TIME, self.alone))
+        return self.alone is not None and not is_changed and not any(map(NAME_AT_TIME, self.alone))
 
     def known(self, name: str) -> Step | None:
         """Return the step that is kept under a name of this scope; None if there is none."""

@@ -15,7 +15,7 @@ from attncli.core.records import EMPTY, Record
 from attncli.core.text.strings import all_of, count_of, visible
 from attncli.mechanisms.transformer import Transformer
 
-MAX_LAYERS = 1000
+MAX_MODEL_LAYERS = 1000
 MAX_SIZE = 10_000_000
 
 GPT_NAMES = {
@@ -28,13 +28,13 @@ GPT_NAMES = {
 }
 """Keys that GPT-2 calls otherwise."""
 
-ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh"}
+ACTIVATION_NAMES = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh"}
 """Activations that transformers calls otherwise."""
 
 LANGUAGE_MODELS = ("ForCausalLM", "LMHeadModel")
 """How the architecture of a model ends whose last matrix makes logits."""
 
-QKV, QKVO, FEED_FORWARD = ("q", "k", "v"), ("q", "k", "v", "o"), ("1", "2", "3")
+QKV, QKVO, FEED_FORWARD_LETTERS = ("q", "k", "v"), ("q", "k", "v", "o"), ("1", "2", "3")
 """The letters of matrices with a bias."""
 
 
@@ -48,8 +48,8 @@ class Family(Record):
 
 
 FAMILIES: Mapping[str, Family] = {
-    "gpt2": Family(biases=(*QKVO, *FEED_FORWARD), is_gpt=True),
-    "llama": Family(biases_if={"attention_bias": QKVO, "mlp_bias": FEED_FORWARD}),
+    "gpt2": Family(biases=(*QKVO, *FEED_FORWARD_LETTERS), is_gpt=True),
+    "llama": Family(biases_if={"attention_bias": QKVO, "mlp_bias": FEED_FORWARD_LETTERS}),
     "mistral": Family(),
     "qwen2": Family(biases=QKV),
     "qwen3": Family(biases_if={"attention_bias": QKVO}, norms_queries=True),
@@ -112,7 +112,7 @@ def problem_of(written: Mapping[str, Any], tokens: int) -> dict[str, Any]:
         "embedding": {"table": shape(vocabulary, d)},
         "mask": "causal",
         "positions": {"name": "rope", "pairs": "halves"},
-        "layers": [layer] * config.size("num_hidden_layers", most=MAX_LAYERS),
+        "layers": [layer] * config.size("num_hidden_layers", most=MAX_MODEL_LAYERS),
         "final_norm": _norm(d, family),
     }
     if family.is_gpt:
@@ -159,7 +159,7 @@ def _layer(config: Config, family: Family) -> dict[str, Any]:
         "heads": heads,
         "kv_heads": kv_heads,
         "norm": "layer" if family.is_gpt else "rms",
-        "activation": Transformer.activation.form.read(ACTIVATIONS.get(word, word), (name,)),
+        "activation": Transformer.activation.form.read(ACTIVATION_NAMES.get(word, word), (name,)),
     }
     layer |= {f"W_{letter}": shape(*sizes) for letter, sizes in weights.items()}
     layer |= {f"b_{x}": shape(sizes[1]) for x, sizes in weights.items() if x in biases}

@@ -201,7 +201,7 @@ def _refuse_outside(places: Sequence[int], size: int) -> None:
         raise ShapeError(places)
 
 
-MAX_WORDS = 12
+MAX_FORMULA_WORDS = 12
 """Maximum number of tokens that the formula of their rows lists. Chosen."""
 
 
@@ -222,8 +222,8 @@ class Rows(Operation):
 
     def notation(self, columns: bool) -> tree.Formula:
         """The rows of the tokens, by their labels where they have some."""
-        words, kept = self.words, MAX_WORDS - 2
-        if len(words) > MAX_WORDS:
+        words, kept = self.words, MAX_FORMULA_WORDS - 2
+        if len(words) > MAX_FORMULA_WORDS:
             words = (*words[:kept], "…", words[-1])
         lines = f"{'columns' if columns else 'rows'} {', '.join(words)} of"
         return tree.Phrase((tree.Words(lines), *self.notations(columns)))
