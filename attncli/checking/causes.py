@@ -66,7 +66,7 @@ Cause: TypeAlias = tuple[Finding, Change | Problem]
 """A possible cause: its description, and the change, or the other problem, that it is."""
 
 
-class Search:
+class CauseSearch:
     """The search for what was calculated instead of the right numbers."""
 
     def __init__(self, comparison: Comparison) -> None:
@@ -245,7 +245,7 @@ def _is_in(changes: Iterable[Change], change: Change | Problem) -> bool:
     return any(one is change for one in changes)
 
 
-class Explained(NamedTuple):
+class WithCause(NamedTuple):
     """Arrays as they are compared, sentences on that, and the cause of the first wrong one."""
 
     comparison: Comparison
@@ -254,7 +254,7 @@ class Explained(NamedTuple):
     no_cause: str  # why none is known, where that is known; else nothing
 
 
-def explained(trace: Trace, arrays: Matrices, marking: Marking, dtype: str) -> Explained:
+def explained(trace: Trace, arrays: Matrices, marking: Marking, dtype: str) -> WithCause:
     """Compare arrays of a program, and search for what it calculated instead.
 
     Numbers of float64 may be no better than float32: that divided by `np.sqrt(d_k)` is float64. So
@@ -262,18 +262,18 @@ def explained(trace: Trace, arrays: Matrices, marking: Marking, dtype: str) -> E
     """
     best, said = compared(trace, arrays, marking, dtype)
     if not best.wrong:
-        return Explained(best, said, None, "")
+        return WithCause(best, said, None, "")
     searched, of_searched = best, said
-    if dtype == "float64" and not marking.dtype:
+    if may_be_coarse := dtype == "float64" and not marking.dtype:
         coarse, of_coarse = compared(trace, arrays, marking, "float32")
         if coarse.wrong:
             searched, of_searched = coarse, of_coarse
-    cause, why = Search(searched).cause(), ""
+    cause, why = CauseSearch(searched).cause(), ""
     if cause and searched.wrong[0] != best.wrong[0]:
         best, said = searched, of_searched
-    elif not cause and searched is best and dtype == "float64" and not marking.dtype:
+    elif not cause and searched is best and may_be_coarse:
         why = "none by more than the error of float32: if it was used, add --dtype float32"
-    return Explained(best, said, cause, why)
+    return WithCause(best, said, cause, why)
 
 
 def compared(
@@ -285,7 +285,7 @@ def compared(
     """
     best, said = Comparison(trace, arrays, marking, dtype), list[str]()
     for words, change in right_ways(trace, arrays) if best.wrong else ():
-        if best.wrong and Search(best).misfit(best.wrong[:1], change) <= 1:
+        if best.wrong and CauseSearch(best).misfit(best.wrong[:1], change) <= 1:
             again = Comparison(equivalent_forms.with_change(trace, change), arrays, marking, dtype)
             if len(again.wrong) < len(best.wrong):
                 best = again

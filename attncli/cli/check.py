@@ -56,8 +56,8 @@ ANSWER_SHEET = "answers.yaml"
 MapFlag = Annotated[WordList, options.more("--map", metavar="HEADING=CELL", help=MAP_HELP)]
 
 
-class Target(Record):
-    """The destination of reports, and their format."""
+class Destination(Record):
+    """Files that reports are written to, with their format."""
 
     format: str
     selection: "ReportSelection"
@@ -137,7 +137,7 @@ def check(
         others = {"matrix": matrix, "strict": strict, "totals": totals, "feedback": feedback}
         dumps.refuse_flags_of_answers({**settings.keys, **asked}, others | vars(of_class), format_)
         each = dumps.each_dump(reference, [problem, *sources], asked, settings.allow_outside)
-        raise typer.Exit(_report(each, False, Target(format_, selection, out, None, display)))
+        raise typer.Exit(_report(each, False, Destination(format_, selection, out, None, display)))
     assignment = _assignment(problem, overrides)
     _refuse_without_answers(problem, assignment, [*sources, *of_answers, of_class.manifest or ""])
     people = of_class.people
@@ -156,7 +156,7 @@ def check(
         roster=people,
         manifest=of_class.manifest or "",
     )
-    target = Target(format_, selection, out, feedback, display)
+    target = Destination(format_, selection, out, feedback, display)
     raise typer.Exit(_mark(grading, workers.pool(), sources, target))
 
 
@@ -177,7 +177,7 @@ def _refuse_without_answers(source: str, assignment: "Assignment", given: list[s
     raise typer.Exit(output.BAD_INPUT)
 
 
-def _mark(grading: "Grading", pool: "Pool | None", sources: list[str], target: Target) -> int:
+def _mark(grading: "Grading", pool: "Pool | None", sources: list[str], target: Destination) -> int:
     """Write the reports of all students, or the manifest; return the exit status."""
     if grading.manifest and not Path(grading.manifest).exists():
         _write_manifest(grading, sources, Path(grading.manifest))
@@ -195,7 +195,9 @@ def _mark(grading: "Grading", pool: "Pool | None", sources: list[str], target: T
     return _report(every, pool is not None, target)
 
 
-def _report(every: "Callable[[Mark], Iterable[Marked]]", has_pool: bool, target: Target) -> int:
+def _report(
+    every: "Callable[[Mark], Iterable[Marked]]", has_pool: bool, target: Destination
+) -> int:
     """Write the reports of all students; return the exit status."""
     from attncli.formats import FORMATS
     from attncli.printing.class_report import Tally
@@ -229,7 +231,7 @@ def _report(every: "Callable[[Mark], Iterable[Marked]]", has_pool: bool, target:
     return max(statuses)
 
 
-def _refuse_totals(assignment: "Assignment", target: Target) -> None:
+def _refuse_totals(assignment: "Assignment", target: Destination) -> None:
     if target.format not in ("csv", "tsv") or targets.is_many(target.out):
         message = "--totals writes one table of the class, as CSV or TSV"
         raise fail(message, hint="use it with -f csv, or -o grades.csv")
@@ -241,7 +243,7 @@ def _refuse_totals(assignment: "Assignment", target: Target) -> None:
             raise fail(f"--totals adds up points, but {name} has none", hint=hint)
 
 
-def _write_totals(students: Iterable["Student"], target: Target) -> None:
+def _write_totals(students: Iterable["Student"], target: Destination) -> None:
     from attncli.classroom.grades import totals
     from attncli.printing.csv import TAB
 

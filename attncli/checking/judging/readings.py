@@ -282,7 +282,10 @@ def likeliest_way(way: Way) -> Way:
 
 
 def _is_seen(way: Way, names: Collection[str], before: Way) -> bool:
-    """Return True if only a way gives half of the numbers that it changes in one of these steps."""
+    """Return True if a way explains half of the numbers that it changes in one of these steps.
+
+    Numbers that fit as well without it do not count.
+    """
     for name in names:
         one = way.matrices.get(name)
         if isinstance(one, Written):

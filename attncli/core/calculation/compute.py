@@ -184,7 +184,8 @@ def numbers_of_steps(problem: Problem) -> int:
     of_pair += -(-widths // problem.rules.tile) if problem.rules.tile else 0  # the output so far
     of_query = keys * of_pair
     if state := KINDS[problem.kind].state:
-        of_query = 3 * prod(sizes.size(letter) or 1 for letter in state)  # what it was, and gets
+        # What has faded, what is added, and the sum.
+        of_query = 3 * prod(sizes.size(letter) or 1 for letter in state)
     of_layer = batch * (problem.heads * n * of_query + max(n, keys) * widths)
     inputs = sum(array.size for array in problem.matrices().values())
     return of_layer * max(len(problem.layers), 1) + inputs

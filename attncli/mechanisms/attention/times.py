@@ -37,7 +37,7 @@ Lines: TypeAlias = Callable[[int, State], tuple[State, tuple[Expression, ...]]]
 """Records the steps of a time, from 1 on, after a state; returns its state and other results."""
 
 
-class Rows(NamedTuple):
+class AllTimes(NamedTuple):
     """A result of all times, a row each; and its array, where not all of them are recorded."""
 
     below: Below
@@ -46,7 +46,7 @@ class Rows(NamedTuple):
 
 def repeated(
     tape: Tape, problem: Problem, count: int, lines: Lines, state: State
-) -> tuple[State, list[Rows]]:
+) -> tuple[State, list[AllTimes]]:
     """Record so many times after a first state; return the last state, and all of each result."""
     results: list[tuple[Expression, ...]] = []
     programs: list[Program] = []
@@ -69,12 +69,12 @@ def repeated(
         if skips and t <= RECORDED:
             steps = [*tape.steps.values()][recorded:]
             programs.append(Program(before, steps, (*state, *result), Outline.in_use - in_use))
-    return state, [Rows(Below(parts)) for parts in zip(*results, strict=True)]
+    return state, [AllTimes(Below(parts)) for parts in zip(*results, strict=True)]
 
 
 def _of_all(
     state: State, results: Sequence[tuple[Expression, ...]], arrays: Sequence[Array], count: int
-) -> tuple[State, list[Rows]]:
+) -> tuple[State, list[AllTimes]]:
     """Return the last state and each result, of which the arrays have a row for each time."""
 
     def at_end(step: Step, array: Array) -> Step:
@@ -86,7 +86,7 @@ def _of_all(
     for parts, array in zip(zip(*results, strict=True), arrays[len(state) :], strict=True):
         array[..., :RECORDED, :] = np.concatenate([*map(array_of, parts)], axis=-2)
         last = at_end(parts[-1], array) if isinstance(parts[-1], Step) else parts[-1]
-        rows.append(Rows(Below((*parts, last)), array))
+        rows.append(AllTimes(Below((*parts, last)), array))
     last_state = [replace(at_end(x, a), array=a) for x, a in zip(state, arrays, strict=False)]
     return (*last_state,), rows
 
@@ -153,6 +153,7 @@ class Program:
 
 
 PLAIN = (str, int, float)
+"""Types of fields that are the same if they are equal; others must be one object."""
 
 
 def _is_moving(one: Operation, later: Operation) -> bool:
@@ -178,7 +179,7 @@ def _later(before: Program, program: Program, rules: Rules, count: int) -> list[
             last = _run(before, program, rules, found)
     except FloatingPointError:
         return None
-    return last and [*last, *found]
+    return None if last is None else [*last, *found]
 
 
 def _run(
@@ -221,7 +222,7 @@ LOOKED_AT = (Exp, Divide)
 
 
 def _is_odd(operation: Operation, arrays: Sequence[Array], rules: Rules) -> bool:
-    """Return whether a line would warn of operands, or make another operation of such ones."""
+    """Return whether a line would warn of these operands, or choose another operation."""
     if isinstance(operation, Divide):  # one of its own kind has no warning
         return type(operation) is Divide and not arrays[1].all()
     return type(operation) is not Exp or are_out_of_range(arrays[0], rules.normalize)
