@@ -2,6 +2,7 @@
 
 Run `python -m benchmarks.recurrences`. It prints the processor time of the loop, what the output
 alone and all steps take of it, and the largest difference; the smallest of some rounds, in turn.
+BLAS has one thread, as the others would take time while they wait.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import attncli
+from attncli.core.arithmetic.machine import one_blas_thread
 
 Keys = dict[str, Any]
 ROUNDS = 3
@@ -43,7 +45,7 @@ def _delta(n: int) -> tuple[Keys, Callable[[], np.ndarray]]:
     return {"kind": "delta", "X": x, "scale": 1, "beta": np.full((n, 1), 0.1), **keys}, loop
 
 
-def _translation(n: int) -> tuple[Keys, Callable[[], np.ndarray]]:
+def _encoder_decoder(n: int) -> tuple[Keys, Callable[[], np.ndarray]]:
     x, memory = _drawn(n, WIDTH), _drawn(SOURCE, WIDTH)
     networks = [
         {f"{letter}_{gate}": _drawn(WIDTH, WIDTH) for letter in "WU" for gate in "rzn"}
@@ -71,11 +73,37 @@ def _translation(n: int) -> tuple[Keys, Callable[[], np.ndarray]]:
     return {"X": x, "memory": memory, **about, **keys}, loop
 
 
+def _plain(n: int) -> tuple[Keys, Callable[[], np.ndarray]]:
+    x, a = _drawn(n, WIDTH), _drawn(WIDTH, 2 * WIDTH)
+
+    def loop() -> np.ndarray:
+        h, rows = np.zeros(WIDTH), np.empty((n, WIDTH))
+        for t, word in enumerate(x):
+            rows[t] = h = np.tanh(a @ np.concatenate((h, word)))
+        return rows
+
+    return {"kind": "recurrent", "update": "plain", "X": x, "A": a}, loop
+
+
+def _attending(n: int) -> tuple[Keys, Callable[[], np.ndarray]]:
+    x, a = _drawn(n, WIDTH), _drawn(WIDTH, 2 * WIDTH)
+
+    def loop() -> np.ndarray:
+        context, rows = np.zeros(WIDTH), np.zeros((n + 1, WIDTH))
+        for t, word in enumerate(x, 1):
+            rows[t] = np.tanh(a @ np.concatenate((word, context)))
+            power = np.exp(rows[: t + 1] @ rows[t])
+            context = power / power.sum() @ rows[: t + 1]
+        return rows[1:]
+
+    return {"kind": "recurrent", "score": "dot", "X": x, "A": a}, loop
+
+
 def main() -> None:
     """Print a line for each kind and number of tokens."""
     gc.disable()  # as the command does
-    for make in (_delta, _translation):
-        for count in COUNTS:
+    for make in (_delta, _encoder_decoder, _plain, _attending):
+        for count in COUNTS if make is not _attending else COUNTS[:1]:  # it takes n² numbers
             keys, loop = make(count)
             problem = attncli.Problem(**keys)
             ways: tuple[Callable[[], Any], ...] = (
@@ -83,10 +111,11 @@ def main() -> None:
                 partial(attncli.compute, problem, only="output", alone=True),
                 partial(attncli.compute, problem),
             )
-            spent = [[_busy(way) for way in ways] for _ in range(ROUNDS)]
+            with one_blas_thread():
+                spent = [[_busy(way) for way in ways] for _ in range(ROUNDS)]
             plain, alone, whole = map(min, zip(*spent, strict=True))
             away = np.abs(ways[1]().output - loop()).max()
-            name = f"{keys['kind']}, {count:,} tokens"
+            name = f"{make.__name__[1:]}, {count:,} tokens"
             ratios = f"output alone {alone / plain:5.1f}   all steps {whole / plain:5.1f}"
             print(f"{name:32}{plain * 1e3:7.0f} ms   {ratios}   Δ {away:.0e}", flush=True)
 

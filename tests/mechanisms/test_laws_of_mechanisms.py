@@ -346,6 +346,7 @@ def of_many_times(kind: str, rule: str = "", attends: str = "after", **more: Any
     return keys | wide | more
 
 
+ADDITIVE = {"name": "additive", "W": numbers(4, 2, 3), "U": numbers(5, 2, 3), "v": numbers(6, 2)}
 LARGE_AT_LAST = np.r_[numbers(2, TIMES - 1, 2), [[1e308, 1e308]]]
 
 RECURRENCES: list[tuple[bool, Keys]] = [
@@ -359,7 +360,10 @@ RECURRENCES: list[tuple[bool, Keys]] = [
     (False, of_many_times("encoder_decoder", "rnn", normalize="hardmax")),
     (True, of_many_times("recurrent", update="plain")),
     (False, of_many_times("recurrent", update="plain", X=LARGE_AT_LAST)),
-    (False, of_many_times("recurrent")),  # each time attends to one state more
+    (True, of_many_times("recurrent")),  # each time attends to one state more
+    (True, of_many_times("recurrent", score=ADDITIVE, b=numbers(1, 3))),
+    (True, of_many_times("recurrent", W_k=numbers(3, 3, 3), scale=2)),
+    (True, of_many_times("encoder_decoder", "gru", X=numbers(2, 2, TIMES, 2))),  # a batch
 ]
 
 
@@ -373,12 +377,15 @@ def test_the_output_alone_is_that_of_all_steps(is_skipped: bool, keys: Keys) -> 
         with pytest.raises(attncli.InputError, match=f"^{re.escape(str(error))}$"):
             attncli.compute(problem, only="output", alone=True)
         return
-    alone = attncli.compute(problem, only="output", alone=True)
-    np.testing.assert_array_equal(alone.output, whole.output)
+    names = [name for name in ("output", "weights") if name in whole]
+    alone = attncli.compute(problem, only=names, alone=True)
     assert alone.warnings == whole.warnings
+    for name in names:
+        np.testing.assert_array_equal(alone[name].value, whole[name].value)
+        assert alone[name].formula == whole[name].formula
     state = {"delta": "S_5", "encoder_decoder": "s_5", "recurrent": "h_5"}[keys["kind"]]
     assert (state in alone) is not is_skipped
-    assert alone["output"].formula == whole["output"].formula
+    assert state in attncli.compute(problem, only=f"{state[0]}_*", alone=True)
 
 
 # Positions.

@@ -63,6 +63,7 @@ class Tape:
         take_rows: takes the weights of many tokens as they are calculated, which are then no step.
         uniform: draws random errors, as NumPy's function of this name, the default, does.
         has_weights_taken: whether it got them.
+        has_skipped_times: whether steps of later times were left out, as no name says one.
         scope: how steps and inputs are called.
         kept: names of the steps whose numbers stay; those of another are free as soon as no line of
             the method holds it. None for all.
@@ -95,6 +96,7 @@ class Tape:
         self.first = 0
         self.backward = False
         self.has_weights_taken = False
+        self.has_skipped_times = False
         self.scope = Scope()
         self.kept: Set[str] | None = None
         self.alone: Set[str] | None = None

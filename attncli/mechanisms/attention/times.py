@@ -7,7 +7,10 @@ calculates the other times as the lines would, bit by bit, without a record of e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import chain
+from operator import is_
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,7 +23,7 @@ from attncli.core.attention.softmax import Exp
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
 from attncli.core.tape.evaluation import array_of, with_plain_floats
-from attncli.core.tape.operations import Below, Divide, Row
+from attncli.core.tape.operations import Below, Divide, Row, joined
 from attncli.core.tape.step import Expression, Operation, Step
 from attncli.core.tape.tape import Tape
 
@@ -60,8 +63,10 @@ def repeated(
             tape.kept = kept
             before_last, last = programs[-2:]
             if (arrays := _later(before_last, last, rules, count)) is not None:
-                if not tape.skips_times:
-                    tape.reserved.append(outline([last.size * (count - RECORDED)], np.int8))
+                if tape.skips_times:
+                    tape.has_skipped_times = True
+                else:
+                    tape.reserved.append(outline([_size(before_last, last, count)], np.int8))
                 return _of_all(state, results, arrays, count)
         before, recorded, in_use = state, len(tape.steps), Outline.in_use
         state, result = lines(t, before)
@@ -70,6 +75,12 @@ def repeated(
             steps = [*tape.steps.values()][recorded:]
             programs.append(Program(before, steps, (*state, *result), Outline.in_use - in_use))
     return state, [AllTimes(Below(parts)) for parts in zip(*results, strict=True)]
+
+
+def _size(before: Program, last: Program, count: int) -> int:
+    """Return the number of bytes of the later times, each as much larger as the last one was."""
+    later = count - RECORDED
+    return last.size * later + (last.size - before.size) * later * (later + 1) // 2
 
 
 def _of_all(
@@ -84,11 +95,24 @@ def _of_all(
 
     rows = []
     for parts, array in zip(zip(*results, strict=True), arrays[len(state) :], strict=True):
-        array[..., :RECORDED, :] = np.concatenate([*map(array_of, parts)], axis=-2)
+        first = below([*map(array_of, parts)])
+        array[..., :RECORDED, : first.shape[-1]] = first
         last = at_end(parts[-1], array) if isinstance(parts[-1], Step) else parts[-1]
         rows.append(AllTimes(Below((*parts, last)), array))
     last_state = [replace(at_end(x, a), array=a) for x, a in zip(state, arrays, strict=False)]
     return (*last_state,), rows
+
+
+def below(arrays: Sequence[Array]) -> Array:
+    """Return rows below each other, with zeros behind those that are shorter than the last."""
+    width = arrays[-1].shape[-1]
+    padded = [
+        np.concatenate([a, np.zeros((*a.shape[:-1], width - a.shape[-1]), a.dtype)], axis=-1)
+        if a.shape[-1] < width
+        else a
+        for a in arrays
+    ]
+    return joined(padded, -2)
 
 
 class Program:
@@ -97,7 +121,8 @@ class Program:
     Attributes:
         arrays: the arrays of the state before; those of other steps that are not of this time; and
             None for each result of an operation.
-        lines: each operation, with the places in that list of its operands and of its result.
+        lines: each operation, with the places in that list of its operands and of its result. Of
+            rows put below each other, as of all states so far, only the last is an operand.
         after: the places of the next state, and of what the time gives beside it.
         recorded: their arrays.
         states: the number of the steps of a state.
@@ -125,7 +150,8 @@ class Program:
             if isinstance(part, Step):
                 self.arrays.append(part.array)
             else:
-                operands = [self._place(operand) for operand in part.operands]
+                first = -1 if isinstance(part, Below) else 0
+                operands = [self._place(operand) for operand in part.operands[first:]]
                 self.lines.append((part, operands, len(self.arrays)))
                 self.arrays.append(None)
             self.places[part] = len(self.arrays) - 1
@@ -134,15 +160,16 @@ class Program:
     def is_followed_by(self, other: Program) -> bool:
         """Return True if the next time is made by the same operations of the same other arrays.
 
-        Only the number of a row may go on with time.
+        Only the number of a row may go on with time, and rows may get one more below them.
         """
-        arrays = zip(self.arrays[self.states :], other.arrays[self.states :], strict=False)
-        if self.after != other.after or any(one is not same for one, same in arrays):
+        if self.after != other.after or len(self.lines) != len(other.lines):
             return False
-        if len(self.lines) != len(other.lines):
+        if not _are_same(self.arrays[self.states :], other.arrays[self.states :]):
             return False
         for (one, *places), (same, *others) in zip(self.lines, other.lines, strict=True):
             if type(one) is not type(same) or places != others:
+                return False
+            if isinstance(one, Below) and not _are_same(one.operands, same.operands[:-1]):
                 return False
             for field in type(one).annotated.keys() - {*type(one).operand_fields}:
                 old, new = getattr(one, field), getattr(same, field)
@@ -154,6 +181,10 @@ class Program:
 
 PLAIN = (str, int, float)
 """Types of fields that are the same if they are equal; others must be one object."""
+
+
+def _are_same(ones: Sequence[object], others: Sequence[object]) -> bool:
+    return len(ones) == len(others) and all(map(is_, ones, others))
 
 
 def _is_moving(one: Operation, later: Operation) -> bool:
@@ -169,60 +200,135 @@ def _later(before: Program, program: Program, rules: Rules, count: int) -> list[
     states, recorded = program.states, program.recorded
     if not before.is_followed_by(program):
         return None
-    make = outline if any(isinstance(array, Outline) for array in recorded) else np.empty
-    shapes = [(*array.shape[:-2], count, array.shape[-1]) for array in recorded]
-    found = [make(s, a.dtype) for s, a in zip(shapes, recorded, strict=True)][states:]
+    make = outline if any(isinstance(array, Outline) for array in recorded) else np.zeros
+    found = []
+    for earlier, array in zip(before.recorded[states:], recorded[states:], strict=True):
+        grown = (array.shape[-1] - earlier.shape[-1]) * (count - RECORDED)
+        found.append(make((*array.shape[:-2], count, array.shape[-1] + grown), array.dtype))
     if make is outline:
         return [*recorded[:states], *found]
     try:
         with np.errstate(over="raise", invalid="raise", divide="raise"):
-            last = _run(before, program, rules, found)
+            return [*_run(before, program, rules, found), *found]
     except FloatingPointError:
         return None
-    return None if last is None else [*last, *found]
 
 
-def _run(
-    before: Program, program: Program, rules: Rules, found: Sequence[Array]
-) -> list[Array] | None:
+NUMBERS_AT_ONCE = 2**18
+"""Maximum number of elements, 2 MiB, of a result of a line that takes no state: it is calculated
+for several times at once, along the axis of the batch. Chosen."""
+
+Line: TypeAlias = tuple[Callable[..., Any], list[int], int]
+"""A function of arrays, the places of those that it takes, and the place of its result."""
+
+
+def _run(before: Program, program: Program, rules: Rules, found: Sequence[Array]) -> list[Array]:
     """Fill in the later rows of the results that are found; return the state at the last time.
 
     Raises:
-        FloatingPointError: for a number beyond floats.
+        FloatingPointError: for a number beyond floats, or one of which a line would warn.
     """
-    states = program.states
+    states, later = program.states, found[0].shape[-2] - RECORDED
     values: list[Any] = [*program.recorded[:states], *program.arrays[states:]]
-    lines = []
+    batch = max(len(array) for array in values if array is not None)
+    largest = max(a.size for a in (*program.recorded, *(rows[..., -1:, :] for rows in found)))
+    at_once = max(NUMBERS_AT_ONCE // largest, 1) if batch == 1 else 1
+    of_tokens, of_states = _split(before, program, rules, at_once, later)
+    after = program.after[:states], program.after[states:]
+    used = {*program.after, *chain.from_iterable(operands for _, operands, _ in of_states)}
+    moving = used.intersection(place for *_, place in of_tokens)
+    for start in range(0, later, at_once):
+        _apply(of_tokens, values)
+        elements = [(place, _elements(values[place], batch, at_once)) for place in moving]
+        results = []
+        for t in range(min(at_once, later - start)):
+            for place, arrays in elements:
+                values[place] = arrays[t]
+            _apply(of_states, values)
+            state, result = [[values[at] for at in places] for places in after]
+            results.append(result)
+            values[:states] = state
+        parts = [*map(below, zip(*results, strict=True))]
+        if not all(map(all_finite, (*values[:states], *parts))):
+            raise FloatingPointError  # an infinity in an earlier state has raised it, or is here
+        for rows, part in zip(found, parts, strict=True):
+            first = RECORDED + start
+            rows[..., first : first + at_once, : part.shape[-1]] = part
+    if len({array.dtype for array in values}) > 1:
+        raise FloatingPointError
+    return values[:states]
+
+
+def _split(
+    before: Program, program: Program, rules: Rules, at_once: int, later: int
+) -> tuple[list[Line], list[Line]]:
+    """Return the lines that take no state, for some times at once, and the others."""
+    of_tokens, of_states = list[Line](), list[Line]()
+    changed = {*range(program.states)}  # the places of arrays that are made of a state
     for (one, *_), (operation, operands, place) in zip(before.lines, program.lines, strict=True):
-        row = None
-        if isinstance(operation, Row) and _is_moving(one, operation):
-            row = operation.place - RECORDED
-        lines.append((with_plain_floats(operation), operands, place, row))
-    for t in range(RECORDED + 1, found[0].shape[-2] + 1):
-        for operation, operands, place, row in lines:
-            arrays = [values[at] for at in operands]
-            if row is not None:
-                values[place] = arrays[0][..., row + t : row + t + 1, :]
-            elif isinstance(operation, LOOKED_AT) and _is_odd(operation, arrays, rules):
-                return None
-            else:
-                values[place] = operation.apply(*arrays)
-        results = [values[place] for place in program.after]
-        if not all(map(all_finite, results)):
-            return None
-        values[:states] = results[:states]
-        for rows, result in zip(found, results[states:], strict=True):
-            rows[..., t - 1, :] = result[..., 0, :]
-    is_of_one_type = len({array.dtype for array in values}) == 1
-    return values[:states] if is_of_one_type else None
+        apply = with_plain_floats(operation).apply
+        is_of_state = isinstance(operation, Below) or not changed.isdisjoint(operands)
+        if isinstance(operation, Below):
+            apply = Growing(array_of(operation), later).apply
+        elif isinstance(operation, Row) and _is_moving(one, operation):
+            apply = NextRows(operation.place + 1, 1 if is_of_state else at_once).apply
+        elif isinstance(operation, LOOKED_AT):
+            apply = partial(_checked, operation, rules)
+        if is_of_state:
+            changed.add(place)
+        (of_states if is_of_state else of_tokens).append((apply, operands, place))
+    return of_tokens, of_states
+
+
+def _apply(lines: Iterable[Line], values: list[Any]) -> None:
+    for apply, operands, place in lines:
+        values[place] = apply(*[values[at] for at in operands])
+
+
+def _elements(array: Array, batch: int, count: int) -> list[Array]:
+    """Return the array at each time: elements of the batch, or the same array."""
+    if len(array) <= batch:
+        return [array] * count
+    return [array[place : place + 1] for place in range(len(array))]
+
+
+class NextRows:
+    """Takes rows of a matrix, each time the next ones, along the axis of the batch."""
+
+    def __init__(self, first: int, count: int) -> None:
+        self.first, self.count = first, count
+
+    def apply(self, matrix: Array) -> Array:
+        rows = matrix[..., self.first : self.first + self.count, :]
+        self.first += self.count
+        return rows if self.count == 1 else np.swapaxes(rows, 0, -2)
+
+
+class Growing:
+    """Puts each time another row below some rows."""
+
+    def __init__(self, rows: Array, later: int) -> None:
+        self.size = rows.shape[-2]
+        self.rows = np.empty((*rows.shape[:-2], self.size + later, rows.shape[-1]), rows.dtype)
+        self.rows[..., : self.size, :] = rows
+
+    def apply(self, row: Array) -> Array:
+        self.rows[..., self.size : self.size + 1, :] = row
+        self.size += 1
+        return self.rows[..., : self.size, :]
 
 
 LOOKED_AT = (Exp, Divide)
 """The operations of whose operands a line may warn."""
 
 
-def _is_odd(operation: Operation, arrays: Sequence[Array], rules: Rules) -> bool:
-    """Return whether a line would warn of these operands, or choose another operation."""
+def _checked(operation: Operation, rules: Rules, *arrays: Array) -> Array:
+    """Apply an operation, unless a line would warn of these operands, or choose another one."""
     if isinstance(operation, Divide):  # one of its own kind has no warning
-        return type(operation) is Divide and not arrays[1].all()
-    return type(operation) is not Exp or are_out_of_range(arrays[0], rules.normalize)
+        is_odd = type(operation) is Divide and not arrays[1].all()
+    else:
+        is_odd = type(operation) is not Exp or are_out_of_range(arrays[0], rules.normalize)
+    if is_odd:
+        raise FloatingPointError
+    result: Array = operation.apply(*arrays)
+    return result

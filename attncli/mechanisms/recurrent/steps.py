@@ -13,11 +13,11 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.problem.problem import Problem
 from attncli.core.tape.backward_operations import Columns
 from attncli.core.tape.evaluation import array_of
-from attncli.core.tape.operations import Add, Below, MatVec, Row, Stacked, Tanh, Together, joined
+from attncli.core.tape.operations import Add, Below, MatVec, Row, Stacked, Tanh, Together
 from attncli.core.tape.step import Derivatives, Expression, Step
 from attncli.core.tape.tape import Tape
 from attncli.mechanisms.attention.lines import at_time, attended, label, put
-from attncli.mechanisms.attention.times import State, repeated
+from attncli.mechanisms.attention.times import State, below, repeated
 
 
 def steps(tape: Tape, problem: Problem) -> None:
@@ -28,6 +28,7 @@ def steps(tape: Tape, problem: Problem) -> None:
     label(tape, time=words, state=tuple(f"h_{t}" for t in range(times + 1)))
     a = put(tape, problem, "A", ("state_feature", "joined"))
     attends = problem.update != "plain"
+    reads_weights = not tape.skips_times or "weights" in (tape.wanted or ())
     states = [_start(tape, problem, "h_0", a)]
     first = (*states, _start(tape, problem, "c_0", a)) if attends else (*states,)
 
@@ -43,11 +44,11 @@ def steps(tape: Tape, problem: Problem) -> None:
                 return (h,), (h,)
             states.append(h)
             context, shares = attended(tape, problem, h, Below(tuple(states)), "c")
-        return (h, context), (h, shares)
+        return (h, context), (h, shares)[: 1 + reads_weights]
 
     _, (output, *weights) = repeated(tape, problem, times, of_time, first)
     for rows in weights:
-        tape.record("weights", Triangle(rows.below.parts), symbol="A")
+        tape.record("weights", Triangle(rows.below.parts), symbol="A", array=rows.array)
     tape.record("output", output.below, ("time", "feature"), symbol="H", array=output.array)
 
 
@@ -74,12 +75,7 @@ class Triangle(Together):
 
     def apply(self, *arrays: Array) -> Array:
         """(…, 1, 2), (…, 1, 3), … give (…, T, T + 1), with 0 where there is nothing yet."""
-        width = arrays[-1].shape[-1]
-        padded = [
-            np.concatenate([a, np.zeros((*a.shape[:-1], width - a.shape[-1]), a.dtype)], axis=-1)
-            for a in arrays
-        ]
-        return joined(padded, -2)
+        return below(arrays)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         for place, part in enumerate(self.parts):
