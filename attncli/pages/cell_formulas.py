@@ -8,16 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
+from functools import cache
+from typing import Any
 
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array, Call
 from attncli.core.calculation.trace import Trace
 from attncli.core.errors import InputError
-from attncli.core.explaining.explain import CellPlace, Explainer, Explanation
+from attncli.core.explaining.explain import CellPlace, Derivation, Explainer, Explanation
+from attncli.core.explaining.patterns import Form, Patterns
+from attncli.core.explaining.terms import Leaf, Term
 from attncli.core.formulas import tree
 from attncli.core.formulas.printers import MathML
 from attncli.core.formulas.text import binds_enough
+from attncli.core.formulas.text import text as as_text
+from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import Index, place_of
 from attncli.core.tape.evaluation import array_of, evaluate
 from attncli.core.tape.step import Expression, Step
@@ -94,6 +100,10 @@ class PageCells:
         first, size = self.register(step) + 1, step.array.size
         return np.arange(first, first + size).reshape(step.array.shape)
 
+    def id_of(self, leaf: Leaf) -> int:
+        flat = np.ravel_multi_index(leaf.at, leaf.step.array.shape)
+        return self.register(leaf.step) + 1 + int(flat)
+
     def numbered(self, ids: Array) -> list[list[int]]:
         """Return the numbers of cells by their ids; those that have none get the next ones."""
         for one in ids.ravel().tolist():
@@ -120,6 +130,20 @@ class PageCells:
         return {source: number for number, source in sorted(cells)}
 
 
+class Chain(Record, eq=False):
+    """What the explanations of cells of a kind share.
+
+    Attributes:
+        markup: what is around the names of other cells and rows.
+        slots: what fills the names and the elements, in order: a part of the chain, the place of a
+            leaf of its formula, and whether a name is that of a row, or whether a negative number
+            needs parentheses; "" with texts that are always the same.
+    """
+
+    markup: list[str]
+    slots: list[tuple[str, Any, bool]]
+
+
 class CellFormulas:
     """The explanations of a page's cells.
 
@@ -138,19 +162,89 @@ class CellFormulas:
     def begin(self, trace: Trace, before: int, decimals: int, full: bool) -> PageCells:
         """Begin a problem, and return its cells; `before` is the count of others on the page."""
         self.explainer = Explainer(trace, decimals, full)
+        self.begin_cells()
         return PageCells(before)
+
+    def begin_cells(self) -> None:
+        """Forget what the cells of another problem share."""
+        self.chains: dict[object, Chain | None] = {}
+        self.name_of, self.number_texts = cache(self._name_of), cache(self._number_texts)
 
     def end(self) -> None:
         """End a problem."""
 
     def add(self, number: int, step: Step, place: Index, shown: Mapping[CellPlace, int]) -> None:
         """Add how a cell was made; `shown` gives the numbers of the page's cells."""
-        explanation = self.explainer.explain(step, place)
-        printer = Shape(shown, self.templates)
-        shape = "".join(lines(printer, explanation))
+        self.shown = shown
+        made = self.explainer.derive(step, place)
+        chain = self.chain_of(self.explainer, made)
+        if chain is None:
+            printer = Shape(shown, self.templates)
+            shape = "".join(lines(printer, self.explainer.written(made)))
+            fills = printer.fills
+        else:
+            shape, fills = self.filled(self.explainer, chain, made, self._number_fills(made))
         which = self.shapes.setdefault(shape, len(self.shapes))
-        lit = sorted(filter(None, map(shown.get, explanation.cells)))
-        self.cells[number] = [runs(lit), which, explanation.name, *printer.fills]
+        name = as_text(self.explainer.patterns.cell(step, place))
+        self.cells[number] = [self.lit(self.explainer, made), which, name, *fills]
+
+    def _number_fills(self, made: Derivation) -> Callable[[str, int, bool], Sequence[object]]:
+        """Return a function that gives the texts of a number in a part of a chain."""
+        digits_of = self.explainer.patterns.digits
+        digits = {part: digits_of(form, made.wanted) for part, form in made.forms.items()}
+
+        def fills(part: str, place: int, is_loose: bool) -> Sequence[object]:
+            if part in digits:
+                return self.number_texts(made.forms[part].leaves[place], digits[part], is_loose)
+            return [(made.unrounded if part == "unrounded" else made.result).replace("-", "−")]
+
+        return fills
+
+    def _number_texts(self, leaf: Term, digits: int, is_loose: bool) -> list[object]:
+        printer = Shape(self.shown, self.templates)
+        printer.fill(self.explainer.patterns.shorter(leaf, digits)[0], is_loose)
+        return printer.fills
+
+    def _name_of(self, explainer: Explainer, leaf: Term, is_row: bool) -> tuple[str, list[object]]:
+        printer = Shape({}, self.templates)
+        return printer.named(explainer.patterns.name(leaf, is_row)), printer.fills
+
+    def lit(self, explainer: Explainer, made: Derivation) -> str:
+        """Return the cells from which one was made, as runs of their numbers."""
+        return runs(sorted(filter(None, map(self.shown.get, explainer.sources(made)))))
+
+    def chain_of(self, explainer: Explainer, made: Derivation) -> Chain | None:
+        """Return what the explanations of a kind of cells share; None if the cell has no kind."""
+        if (kind := made.kind()) is None:
+            return None
+        key = explainer, kind
+        if key not in self.chains:
+            self.chains[key] = self._chain(explainer, made)
+        return self.chains[key]
+
+    def _chain(self, explainer: Explainer, made: Derivation) -> Chain | None:
+        printer = _Chain(self.templates, explainer.patterns, made.forms)
+        markup = "".join(lines(printer, explainer.written(made)))
+        return None if printer.is_single else Chain(markup.split(SPLIT), printer.slots)
+
+    def filled(
+        self,
+        explainer: Explainer,
+        chain: Chain,
+        made: Derivation,
+        number: Callable[[str, int, bool], Sequence[object]],
+    ) -> tuple[str, list[object]]:
+        """Return the markup of an explanation, and what fills its elements."""
+        fills, shape, rest = list[object](), list[str](), iter(chain.markup)
+        shape.append(next(rest))
+        for part, place, is_so in chain.slots:
+            if part == "formula":
+                markup, words = self.name_of(explainer, made.forms["numbers"].leaves[place], is_so)
+                shape += markup, next(rest)
+                fills += words
+            else:
+                fills += number(part, place, is_so) if part else place
+        return "".join(shape), fills
 
     @property
     def data(self) -> Mapping[str, object]:
@@ -185,16 +279,19 @@ class Templates:
     Attributes:
         patterns: by a formula and the sign before it, its markup, split at each number and name,
             and these numbers and names, each with whether a negative one needs parentheses.
-        names: by the name of a cell or row, and whether it is in an exponent, its markup and texts.
+        names: by what names of cells or rows of a matrix share, their markup, and what fills it: a
+            text, or the place of a word in the name.
     """
 
     def __init__(self) -> None:
         self.patterns: dict[
             tuple[tree.Pattern, str], tuple[list[str], list[tuple[tree.Formula, bool]]]
         ] = {}
-        # By the identity of the node, which is kept with them: to compare nodes takes longer.
-        self.names: dict[tuple[int, bool], tuple[tree.Formula, str, list[object]]] = {}
+        self.names: dict[object, tuple[str, list[str | int]]] = {}
 
+
+BILLION = 10**9
+"""Number of a place that no matrix has."""
 
 NEGATIVE = tree.Number("-1")
 
@@ -232,9 +329,13 @@ class Shape(MathML):
         chunks, parts = self.templates.patterns[key]
         filled = [chunks[0]]
         for (part, is_loose), chunk in zip(parts, chunks[1:], strict=True):
-            node = formula.parts[part.index] if isinstance(part, tree.Slot) else part
-            filled += (self.fill(node, is_loose), chunk)
+            filled += (self.fill_part(formula, part, is_loose), chunk)
         return "".join(filled)
+
+    def fill_part(self, formula: tree.Filled, part: tree.Formula, is_loose: bool) -> str:
+        """Return the markup of a part of a pattern, or of what is in its slot."""
+        node = formula.parts[part.index] if isinstance(part, tree.Slot) else part
+        return self.fill(node, is_loose)
 
     def pieces(self, sign: str, formula: tree.Formula) -> Iterator[str]:
         before = self.sign(sign)
@@ -277,15 +378,24 @@ class Shape(MathML):
         return self.cell(tree.Cell(node.name, (), node.places), first)
 
     def named(self, node: tree.Formula) -> str:
-        """Return the markup of a name, which is printed once for all formulas that hold it."""
-        names, key = self.templates.names, (id(node), self.small)
-        if key not in names:
-            before = len(self.fills)
-            names[key] = node, self(node), self.fills[before:]
-        else:
-            for words in names[key][2]:
-                self.keep(words)
-        return names[key][1]
+        """Return the markup of a name, which is printed once for all cells of a matrix."""
+        if not isinstance(node, tree.Cell | tree.Vector):
+            return self(node)
+        lead = node.lead if isinstance(node, tree.Cell) else None
+        key = node.name, lead, self.small, *map(str.isdecimal, node.places)
+        if key not in self.templates.names:
+            pairs = enumerate(map(str.isdecimal, node.places))
+            words = tuple(
+                [f"{BILLION + i}" if is_number else f"place {i}" for i, is_number in pairs]
+            )
+            printer = Shape({}, self.templates)
+            markup = (printer.smaller() if self.small else printer)(replace(node, places=words))
+            fills = [words.index(one) if one in words else str(one) for one in printer.fills]
+            self.templates.names[key] = markup, fills
+        markup, fills = self.templates.names[key]
+        for one in fills:
+            self.keep(one if isinstance(one, str) else label_text(node.places[one]))
+        return markup
 
     def place(self, word: str) -> str:
         self.keep(label_text(word))
@@ -313,6 +423,42 @@ class _Template(Shape):
 
     def omitted(self, node: tree.Omitted, first: bool) -> str:
         return self.fill(node, is_loose=False)
+
+
+class _Chain(Shape):
+    """Prints an explanation as that of any cell of its kind.
+
+    Attributes:
+        slots: those of the chain.
+        is_single: whether a part is no pattern.
+    """
+
+    def __init__(self, templates: Templates, patterns: Patterns, forms: Mapping[str, Form]) -> None:
+        super().__init__({}, templates)
+        self.patterns, self.forms = patterns, forms
+        self.slots: list[tuple[str, Any, bool]] = []
+        self.is_single = False
+
+    def begin(self, part: str | int) -> None:
+        self.part = str(part)
+
+    def formulas(self, sign: str, formula: tree.Formula) -> str:
+        of_pattern = isinstance(formula, tree.Filled)
+        self.is_single |= not of_pattern and self.part in ("formula", *self.forms)
+        return super().formulas(sign, formula)
+
+    def fill_part(self, formula: tree.Filled, part: tree.Formula, is_loose: bool) -> str:
+        if not isinstance(part, tree.Slot):
+            before = len(self.fills)
+            markup = self.fill(part, is_loose)
+            self.slots.append(("", self.fills[before:], False))
+            return markup
+        has_names, place, is_row = self.part == "formula", 0, False
+        if formula.pattern is not ONE_NUMBER:
+            form = self.forms["numbers" if has_names else self.part]
+            place, is_row = self.patterns.pattern(form, has_names)[1][part.index]
+        self.slots.append((self.part, place, is_row if has_names else is_loose))
+        return SPLIT if has_names else '<mn class="s"></mn>'
 
 
 def runs(numbers: Sequence[int]) -> str:

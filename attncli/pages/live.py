@@ -11,7 +11,7 @@ import base64
 import json
 import zlib
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from hashlib import sha256
 from typing import Any
 
@@ -23,9 +23,10 @@ from attncli.core.calculation.compute import compute
 from attncli.core.calculation.trace import Trace
 from attncli.core.errors import InputError
 from attncli.core.explaining import terms
-from attncli.core.explaining.explain import CellPlace, Explainer, Explanation
-from attncli.core.explaining.terms import Leaf, Named, Term, structure
+from attncli.core.explaining.explain import CellPlace, Derivation, Explainer, Explanation
+from attncli.core.explaining.terms import Chosen, Leaf, Named, Term, structure
 from attncli.core.formulas import tree
+from attncli.core.formulas.text import text as as_text
 from attncli.core.numbers.written import NumberAsWritten
 from attncli.core.problem.keys import KINDS
 from attncli.core.problem.problem import Problem
@@ -35,12 +36,12 @@ from attncli.core.tape.operations import constant
 from attncli.core.tape.step import Step
 from attncli.pages.cell_formulas import (
     CellFormulas,
+    Chain,
     PageCells,
     Shape,
     Templates,
     WriteBody,
     lines,
-    runs,
 )
 from attncli.pages.live_tape import LiveCells, Programs, plain
 from attncli.pages.markup import Script, as_json
@@ -123,22 +124,55 @@ class LiveFormulas(CellFormulas):
         self.programs = Programs()
 
     def begin(self, trace: Trace, before: int, decimals: int, full: bool) -> PageCells:
+        self.begin_cells()
         self.page_cells = LiveCells(trace, before, self.programs)
         self.worlds = Worlds(trace, decimals, full, self.page_cells.fixed)
+        self.which: dict[tuple[Chain, str], int] = {}
+        self.id_of = cache(self.page_cells.id_of)
         return self.page_cells
 
     def add(self, number: int, step: Step, place: Index, shown: Mapping[CellPlace, int]) -> None:
         """Add the explanations of a cell in several worlds, of which the first is the real one."""
+        self.shown = shown
         variants: dict[int, list[Any]] = {}
-        for explanation in self.worlds.explain(step, place):
-            printer = LiveShape(explanation, self.page_cells, self.templates)
-            markup = "".join(lines(printer, explanation))
-            shape = as_json([markup, *printer.about])
-            which = self.shapes.setdefault(shape, len(self.shapes))
-            lit = sorted(filter(None, map(shown.get, explanation.cells)))
-            about = [printer.conditions, which, runs(lit), explanation.name, printer.texts]
-            variants.setdefault(which, [*about, *printer.leaves])
+        name = as_text(self.worlds.real.patterns.cell(step, place))
+        for explainer, made in self.worlds.derive(step, place):
+            chain, conditions = self.chain_of(explainer, made), list[Any]()
+            if chain is None:
+                printer = LiveShape(explainer.written(made), self.page_cells, self.templates)
+                shape = ["".join(lines(printer, printer.explanation)), *printer.about]
+                which = self.shapes.setdefault(as_json(shape), len(self.shapes))
+                conditions, texts, leaves = printer.conditions, printer.texts, printer.leaves
+            else:
+                markup, texts = self.filled(explainer, chain, made, lambda *_: ())
+                if (key := (chain, markup)) not in self.which:
+                    shape = [markup, *self._about(explainer, chain, made)]
+                    self.which[key] = self.shapes.setdefault(as_json(shape), len(self.shapes))
+                which = self.which[key]
+                leaves = [[*map(self.id_of, form.leaves)] for form in made.forms.values()]
+            about = [conditions, which, self.lit(explainer, made), name, texts]
+            variants.setdefault(which, [*about, *leaves])
         self.cells[number] = list(variants.values())
+
+    def _about(self, explainer: Explainer, chain: Chain, made: Derivation) -> list[Any]:
+        """Return what the cells of a kind share beside their markup, as `LiveShape.about`."""
+        slots, places = list[Any](), {part: place for place, part in enumerate(made.forms)}
+        for part, place, is_so in chain.slots:
+            if part == "formula":
+                leaf = made.forms["numbers"].leaves[place]
+                slots += [0 for _ in self.name_of(explainer, leaf, is_so)[1]]
+            elif part in places:
+                slots.append([places[part], place, *[1] * is_so])
+            elif part == "unrounded":
+                slots.append([places["numbers"], LiveShape.VALUE])
+            else:
+                slots += [1] if part else [0 for _ in place]
+        return [
+            slots,
+            [_worked(form.term) for form in made.forms.values()],
+            [*places.values()],
+            None,
+        ]
 
     def end(self) -> None:
         self.tapes.append(self.page_cells.tape(self.worlds.real.decimals))
@@ -204,29 +238,28 @@ class Worlds:
     def _numbers(self, number: float, step: Step) -> Array:
         return step.array if step in self.fixed else np.full(step.array.shape, number)
 
-    def explain(self, step: Step, place: Index) -> list[Explanation]:
-        """Return the explanation of a cell, then those for other outcomes of choices."""
-        real = self.real.explain(step, place)
+    def derive(self, step: Step, place: Index) -> list[tuple[Explainer, Derivation]]:
+        """Return how a cell was made, then the same for other outcomes of choices."""
+        real = self.real.derive(step, place)
         if step not in self.choosing:
-            keys = [_key(one.explain(step, place)) for one in self.others]
+            keys = [_key(one.derive(step, place)) for one in self.others]
             self.choosing[step] = self.others if any(key != _key(real) for key in keys) else []
-        others = [one.explain(step, place) for one in self.choosing[step]]
-        if self.rounds and "unfolded" in real.nodes:  # which may not give the rounded result
-            nodes, worked = (
-                {name: part for name, part in parts.items() if name != "unfolded"}
-                for parts in (real.nodes, real.worked)
-            )
-            others.append(replace(real, nodes=nodes, worked=worked))
-        return [real, *(other for other in others if not _has_nan(other))]
+        others = [(one, one.derive(step, place)) for one in self.choosing[step]]
+        if self.rounds and "unfolded" in real.forms:  # which may not give the rounded result
+            others.append((self.real, replace(real, forms={"numbers": real.forms["numbers"]})))
+        return [(self.real, real), *(pair for pair in others if not _has_nan(pair[1]))]
 
 
-def _has_nan(explanation: Explanation) -> bool:
-    seen = [part.value for choice in explanation.chosen for part in choice.seen]
-    return bool(np.isnan([explanation.value, *seen]).any())
+def _has_nan(made: Derivation) -> bool:
+    choices = (choice for choice in terms.terms_in(made.term, Chosen) if choice.words)
+    seen = [part.value for choice in choices for part in choice.seen]
+    return bool(np.isnan([made.value, *seen]).any())
 
 
-def _key(explanation: Explanation) -> object:
-    return [structure(one.term, []) for one in explanation.worked.values()]
+def _key(made: Derivation) -> object:
+    letters = (letter.operands[0] for letter in terms.terms_in(made.term, Named))
+    worked = [*(form.term for form in made.forms.values()), *letters]
+    return [structure(term, [], []) for term in worked]
 
 
 class LiveShape(Shape):
@@ -250,6 +283,11 @@ class LiveShape(Shape):
         self.explanation, self.cells, self.texts = explanation, cells, self.fills
         self.letters = [name for name in explanation.worked if name not in ("numbers", "unfolded")]
         self.places = {name: place for place, name in enumerate(explanation.worked)}
+        self.patterns = {
+            node.pattern: name
+            for name, node in explanation.nodes.items()
+            if name in explanation.worked and isinstance(node, tree.Filled)
+        }
         self.worked: list[Any] = [None for _ in explanation.worked]
         self.leaves: list[list[Any]] = [[] for _ in explanation.worked]
         for name, place in self.places.items():
@@ -275,12 +313,11 @@ class LiveShape(Shape):
     def leaf(self, term: Term) -> Any:
         """Return the id of a cell, or the place of the formula of any other term in a list."""
         if isinstance(term, Leaf):
-            flat = np.ravel_multi_index(term.at, term.step.array.shape)
-            return self.cells.register(term.step) + 1 + int(flat)
+            return self.cells.id_of(term)
         if isinstance(term, Named):
             return [self.places[term.symbol]]
         leaves: list[Term] = []
-        terms.structure(term, leaves)
+        terms.structure(term, leaves, [])
         return [self.added(_worked(term), leaves)]
 
     def added(self, worked: Any, leaves: Sequence[Term]) -> int:
@@ -324,6 +361,14 @@ class LiveShape(Shape):
             elif isinstance(part, tree.Words) and part.text.endswith("largest"):
                 meant[id(part)] = [place, self.WHICH]
         return meant
+
+    def fill_part(self, formula: tree.Filled, part: tree.Formula, is_loose: bool) -> str:
+        if not isinstance(part, tree.Slot) or formula.pattern not in self.patterns:
+            return super().fill_part(formula, part, is_loose)
+        name = self.patterns[formula.pattern]
+        at = self.explanation.worked[name].slots[part.index]
+        self.slots.append([self.places[name], at, *[1] * is_loose])
+        return '<mn class="s"></mn>'
 
     def fill(self, node: tree.Formula, is_loose: bool) -> str:
         if (slot := self.meant.get(id(node))) is None:

@@ -16,7 +16,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.calculation.trace import Trace, find
 from attncli.core.errors import fail
 from attncli.core.explaining import terms
-from attncli.core.explaining.patterns import FilledFormula, Patterns
+from attncli.core.explaining.patterns import FilledFormula, Form, Patterns, lines_of
 from attncli.core.explaining.terms import Chosen, Leaf, Named, Term
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import pieces, text
@@ -230,6 +230,44 @@ def is_blank(step: Step, index: tuple[int, ...]) -> bool:
     return isinstance(node, Operation) and len(index) > 1 and node.is_blank(index[-2], index[-1])
 
 
+class Derivation(Record, eq=False):
+    """How a cell was made; what an explanation is written from.
+
+    Attributes:
+        term: the number with its history.
+        value: the number that the step has, and `result` its text.
+        unrounded: the text of the number before the step rounded it; "" if that changed nothing.
+        forms: of its formulas with numbers, by the part of the chain; none if it is given.
+    """
+
+    step: Step
+    place: Index
+    term: Term
+    value: float
+    result: str
+    unrounded: str = ""
+    forms: Mapping[str, Form] = EMPTY
+
+    @property
+    def wanted(self) -> str:
+        """The text that its formulas should give."""
+        return self.unrounded or self.result
+
+    def kind(self) -> object:
+        """Return what is equal for cells whose explanations differ only in what fills them.
+
+        It is None if that is not known before they are written.
+        """
+        if not self.forms:
+            return "given"
+        form, *others = self.forms.values()
+        if not form.is_plain or not isinstance(self.term, terms.Made):  # parts may be repeated
+            return None
+        is_repeated = self.unrounded == self.result
+        structures = [form.structure, *[other.structure for other in others]]
+        return self.unrounded != "", is_repeated, *structures, -1, *lines_of(form.leaves)
+
+
 class Explainer:
     """Explains cells of one trace, by its arrays or other numbers of the steps before them."""
 
@@ -252,47 +290,60 @@ class Explainer:
 
     def explain(self, step: Step, place: Index) -> Explanation:
         """Explain the cell at a place on paper."""
+        return self.written(self.derive(step, place))
+
+    def derive(self, step: Step, place: Index) -> Derivation:
+        """Return how the cell at a place on paper was made, not yet written as formulas."""
         at, patterns = at_of(step, place), self.patterns
         term = self.worked.term(step, at)
         value = terms.shortest(step.array[at]) if self.of_trace else term.value
         result = patterns.number_text(value, self.decimals)
-        told = [*terms.terms_in(term, (Leaf, Named, Chosen))]
-        sources = self._sources(step, term, told)
-        ends = {"name": patterns.cell(step, place), "result": tree.Number(result)}
         if step.operation is None or step.is_given:
-            return Explanation(ends | {"numbers": ends["result"]}, sources, given=True, value=value)
+            return Derivation(step, place, term, value, result)
         is_other = term.value != value or (self.to_refill and any(terms.terms_in(term, terms.Made)))
         rounded = self.trace.problem.round is not None and is_other
         unrounded = patterns.number_text(term.value, self.decimals) if rounded else ""
-        wanted = unrounded or result
-        form = patterns.form(term)
-        names = patterns.names(term, form)
-        numbers, filled = patterns.numbers(term, form, wanted)
-        worked = {"numbers": filled}
-        # One that is filled in later is no repetition of the result.
-        shown = tree.Number("…" if self.to_refill else unrounded) if unrounded else None
-        parts = {"formula": names, "numbers": numbers, "unrounded": shown}
-        if any(map(_unfolds, told)):
+        forms = {"numbers": patterns.form(term)}
+        if any(map(_unfolds, forms["numbers"].leaves)):
             whole = terms.replaced(term, self.unfolded)
-            if self.to_refill or patterns.prints(whole.value, wanted):
-                parts["unfolded"], worked["unfolded"] = patterns.numbers(
-                    whole, patterns.form(whole), wanted
-                )
+            if self.to_refill or patterns.prints(whole.value, unrounded or result):
+                forms["unfolded"] = patterns.form(whole)
+        return Derivation(step, place, term, value, result, unrounded, forms)
+
+    def written(self, made: Derivation) -> Explanation:
+        """Return the explanation of a cell by how it was made."""
+        patterns, term, forms = self.patterns, made.term, made.forms
+        told = [*terms.terms_in(term, (Named, Chosen))]
+        sources = self.sources(made)
+        name, result = patterns.cell(made.step, made.place), tree.Number(made.result)
+        ends: dict[str, tree.Formula] = {"name": name, "result": result}
+        if not forms:
+            nodes = ends | {"numbers": result}
+            return Explanation(nodes, sources, given=True, value=made.value)
+        # One that is filled in later is no repetition of the result.
+        shown = tree.Number("…" if self.to_refill else made.unrounded) if made.unrounded else None
+        parts = {"formula": patterns.names(forms["numbers"]), "unrounded": shown}
+        worked = dict[str, FilledFormula]()
+        for part, form in forms.items():
+            parts[part], worked[part] = patterns.numbers(form, made.wanted)
         nodes = ends | {name: node for name, node in parts.items() if node is not None}
         chosen = tuple(one for one in told if isinstance(one, Chosen) and one.words)
         reasons = (*self._letters(told, worked), *map(self._reason, chosen))
-        return Explanation(nodes, sources, reasons, False, value, worked, chosen)
+        return Explanation(nodes, sources, reasons, False, made.value, worked, chosen)
 
     def _unfolded(self, part: Term) -> Term:
         if isinstance(part, Leaf) and _unfolds(part):
             return terms.replaced(self.worked.term(part.step, part.at), self.unfolded)
         return part
 
-    def _sources(self, step: Step, term: Term, told: Sequence[Term]) -> tuple[CellPlace, ...]:
-        if any(isinstance(part, Chosen) for part in told):
-            told = [*terms.terms_in(term, Leaf, reasons=True)]
-        cells = dict.fromkeys([part.cell for part in told if isinstance(part, Leaf)])
-        return tuple([cell for cell in cells if cell[0] != step.name])
+    def sources(self, made: Derivation) -> tuple[CellPlace, ...]:
+        """Return the cells from which one was made, each once."""
+        if made.forms and made.forms["numbers"].is_plain:
+            leaves = made.forms["numbers"].leaves
+        else:
+            leaves = [*terms.terms_in(made.term, Leaf, reasons=True)]
+        cells = dict.fromkeys([leaf.cell for leaf in leaves if isinstance(leaf, Leaf)])
+        return tuple([cell for cell in cells if cell[0] != made.step.name])
 
     def _letters(
         self, told: Sequence[Term], worked: dict[str, FilledFormula]
@@ -300,7 +351,7 @@ class Explainer:
         for letter in (part for part in told if isinstance(part, Named)):
             result = self.patterns.number_text(letter.value, self.decimals)
             term, name = letter.operands[0], letter.symbol
-            numbers, worked[name] = self.patterns.numbers(term, self.patterns.form(term), result)
+            numbers, worked[name] = self.patterns.numbers(self.patterns.form(term), result)
             yield tree.Relation((tree.Name(name), numbers, tree.Number(result)))
 
     def _reason(self, chosen: Chosen) -> tree.Formula:
@@ -308,7 +359,7 @@ class Explainer:
         seen = [self.patterns.number(term) for term in chosen.seen]
         largest = max(chosen.seen, key=lambda term: term.value)
         several = sum(term.value == largest.value for term in chosen.seen) > 1
-        name = self.patterns.names(chosen.seen[0], self.patterns.form(chosen.seen[0]))
+        name = self.patterns.names(self.patterns.form(chosen.seen[0]))
         places: dict[str, tree.Formula] = {
             "{which}": tree.Words("the first largest" if several else "the largest"),
             "{seen}": tree.Relation((name, seen[0])) if name is not None else seen[0],

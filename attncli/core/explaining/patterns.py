@@ -10,30 +10,43 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import cache, partial
-from typing import TypeAlias
 
 from attncli.core.explaining import terms
 from attncli.core.explaining.terms import Chosen, Constant, Leaf, Made, Named, Term
 from attncli.core.formulas import tree
 from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS, NumberAsWritten
 from attncli.core.records import Record
-from attncli.core.tape.cell_names import cell, row
+from attncli.core.tape.cell_names import Index, cell, row
+from attncli.core.tape.step import Step
 from attncli.core.text.numbers import every_digit, number_text
 from attncli.core.text.strings import LIMIT
 
 MAX_NAMES_SHOWN = 4
 """Maximum number of names of cells in a sum; a longer one is shown with its middle left out."""
 
-Form: TypeAlias = tuple[int, list[Term]]
-"""The number of a term's structure, and its leaves."""
+
+class Form(Record, eq=False):
+    """A term as its leaves, in a structure that it shares with others.
+
+    It is plain if it has no choices, and all leaves are cells.
+    """
+
+    term: Term
+    structure: int
+    leaves: list[Term]
+    is_plain: bool
 
 
 class FilledFormula(Record, eq=False):
-    """A formula with numbers filled in: its term, the leaves of that, and the number of each."""
+    """A formula with numbers filled in: its term, the leaves of that, and the number of each.
+
+    `slots` has the place of the leaf in each slot of its pattern.
+    """
 
     term: Term
     leaves: Sequence[Term]
     numbers: Sequence[tree.Number]
+    slots: Sequence[int]
 
 
 class Patterns:
@@ -53,37 +66,43 @@ class Patterns:
         self.cell, self.row = cache(cell), cache(row)
 
     def form(self, term: Term) -> Form:
-        leaves: list[Term] = []
-        structure = terms.structure(term, leaves)  # whose hash takes longer than that of a number
-        return self.structures.setdefault(structure, len(self.structures)), leaves
+        leaves, choices = list[Term](), list[Chosen]()
+        structure = terms.structure(term, leaves, choices)  # its hash takes longer than a number's
+        number = self.structures.setdefault(structure, len(self.structures))
+        return Form(term, number, leaves, not choices and Named not in map(type, leaves))
 
-    def names(self, term: Term, form: Form) -> tree.Formula | None:
+    def names(self, form: Form) -> tree.Formula | None:
         """Return the formula with names of cells and rows; None if it is only a number."""
-        if isinstance(term, Chosen | Constant) and not any(terms.terms_in(term, Leaf)):
+        if isinstance(form.term, Chosen | Constant) and not any(terms.terms_in(form.term, Leaf)):
             return None
-        key, leaves = form
-        pattern, shown = self._pattern(("names", key, *_lines(leaves)), term, True)
-        return _filled(pattern, [self._name(leaves[place], is_row) for place, is_row in shown])
+        pattern, shown = self.pattern(form, has_names=True)
+        return _filled(pattern, [self.name(form.leaves[place], is_row) for place, is_row in shown])
 
-    def _name(self, leaf: Term, is_row: bool) -> tree.Cell | tree.Vector:
+    def name(self, leaf: Term, is_row: bool) -> tree.Cell | tree.Vector:
         assert isinstance(leaf, Leaf)  # letters have no slots
         return self.row(leaf.step, leaf.at) if is_row else self.cell(leaf.step, leaf.cell[1])
 
-    def numbers(self, term: Term, form: Form, result: str) -> tuple[tree.Formula, FilledFormula]:
+    def numbers(self, form: Form, result: str) -> tuple[tree.Formula, FilledFormula]:
         """Return the formula with numbers, with digits enough to give the result; and its parts."""
-        key, leaves = form
+        digits = self.digits(form, result)
+        numbers = [self.shorter(leaf, digits)[0] for leaf in form.leaves]
+        pattern, shown = self.pattern(form, has_names=False)
+        slots = [place for place, _ in shown]
+        filled = _filled(pattern, [numbers[place] for place in slots])
+        return filled, FilledFormula(form.term, form.leaves, numbers, slots)
+
+    def digits(self, form: Form, result: str) -> int:
+        """Return how many digits of its numbers a formula needs to give the result."""
+        key = form.structure
         for digits in range(self.decimals, MAX_DIGITS_OF_FLOATS + 1):
-            shorter = [self.shorter(leaf, digits) for leaf in leaves]
+            shorter = [self.shorter(leaf, digits) for leaf in form.leaves]
             if self.to_refill or all(is_whole for _, _, is_whole in shorter):
                 break  # more digits would not change the numbers
             if key not in self.workers:
-                self.workers[key] = terms.worker(term)
+                self.workers[key] = terms.worker(form.term)
             if self.prints(self.workers[key](iter([value for _, value, _ in shorter])), result):
                 break
-        numbers = [number for number, _, _ in shorter]
-        pattern, shown = self._pattern(key, term, False)
-        filled = _filled(pattern, [numbers[place] for place, _ in shown])
-        return filled, FilledFormula(term, leaves, numbers)
+        return digits
 
     def prints(self, shown: float, result: str) -> bool:
         """Return True if a number would be printed as the result is."""
@@ -102,13 +121,12 @@ class Patterns:
         value = _as_float(text)
         return tree.Number(text, source), value, value == term.value and "e" not in text
 
-    def _pattern(
-        self, key: object, term: Term, has_names: bool
-    ) -> tuple[tree.Pattern, list[tuple[int, bool]]]:
+    def pattern(self, form: Form, has_names: bool) -> tuple[tree.Pattern, list[tuple[int, bool]]]:
         """Return a formula with slots, and for each the place of its leaf and whether it is a row.
 
-        The key is equal for terms that differ only in what fills the slots.
+        Terms that differ only in what fills the slots have the same one.
         """
+        key = ("names", form.structure, *lines_of(form.leaves)) if has_names else form.structure
         if key in self.patterns:
             return self.patterns[key]
         leaves: list[Term] = []
@@ -125,7 +143,7 @@ class Patterns:
             shown.append((places[id(part)], is_row))
             return tree.Slot(len(shown) - 1)
 
-        copied = terms.replaced(term, alone)
+        copied = terms.replaced(form.term, alone)
         places = {id(leaf): place for place, leaf in enumerate(leaves)}
         of_row, most = (partial(slot, is_row=True), MAX_NAMES_SHOWN) if has_names else (None, LIMIT)
         ends = 2 if has_names else 3
@@ -143,18 +161,21 @@ def _filled(
     return filled.formula if is_one else filled
 
 
-def _lines(leaves: Sequence[Term]) -> list[object]:
+def lines_of(leaves: Sequence[Term]) -> list[object]:
     """Return what is equal for the leaves of cells of which the same are whole rows, in order."""
-    lines: dict[object, tuple[int, int]] = {}
+    lines: dict[tuple[Step, Index], list[int]] = {}  # its number, first place, and count of leaves
     same: list[object] = []
     for leaf in leaves:
         if isinstance(leaf, Leaf):
             place = leaf.at[-1]
-            number, first = lines.setdefault((leaf.step, leaf.at[:-1]), (len(lines), place))
-            same += leaf.step, number, place - first, first == 0
+            line = lines.setdefault((leaf.step, leaf.at[:-1]), [len(lines), place, 0])
+            line[2] += 1
+            same += line[0], place - line[1]
         else:
             assert isinstance(leaf, Named)  # `structure` adds no others
             same.append(leaf.symbol)
+    for (step, _), (_, first, count) in lines.items():
+        same.append(first == 0 and count >= step.array.shape[-1])  # it may be whole
     return same
 
 

@@ -234,17 +234,19 @@ def worker(term: Term) -> Callable[[Iterator[float]], float]:
     return total
 
 
-def structure(term: Term, leaves: list[Term]) -> object:
+def structure(term: Term, leaves: list[Term], choices: list[Chosen]) -> object:
     """Return a key that is equal for terms that differ only in what `replaced` replaces.
 
-    What it replaces is added to a list, in the same order.
+    What it replaces is added to a list, in the same order, and choices to another one.
     """
     if isinstance(term, Made):
-        if is_sum(term):
-            return "+", *[(minus, structure(part, leaves)) for minus, part in summands(term)]
-        return term.op, *[structure(operand, leaves) for operand in term.operands]
+        if term.op in ("+", "-"):
+            parts = summands(term)
+            return "+", *[(minus, structure(part, leaves, choices)) for minus, part in parts]
+        return term.op, *[structure(operand, leaves, choices) for operand in term.operands]
     if isinstance(term, Chosen):
-        return structure(term.operands[0], leaves)
+        choices.append(term)
+        return structure(term.operands[0], leaves, choices)
     if isinstance(term, Constant):
         return getattr(term.number, "formula", None), term.value
     leaves.append(term)
