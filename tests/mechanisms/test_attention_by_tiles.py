@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import attncli
 from attncli.core.arithmetic import machine
 from attncli.core.attention import tile_loop, weights
-from attncli.core.attention.masks import is_kept, keys_seen
+from attncli.core.attention.masks import is_kept, reach_of
 from attncli.core.errors import InputError
 from tests.conftest import Attn
 from tests.mechanisms.table import Keys, computed, recorded
@@ -216,15 +216,13 @@ def test_keys_that_are_seen(mask: Keys, n: int, m: int, data: st.DataObject) -> 
     rows = slice(start, data.draw(st.integers(start + 1, n)))
     found = is_kept(mask, n, m, rows)
     keep = np.ones((rows.stop - start, m), bool) if found is None else found[0, 0]
-    seen, by_all = keys_seen(mask, n, m, rows)
-    keep = np.broadcast_to(keep, (rows.stop - start, m))
-    outside = np.ones(m, bool)
-    outside[seen] = False
-    assert not keep[:, outside].any()
-    assert keep[:, by_all].all()
-    assert by_all.stop - by_all.start == keep.all(axis=0).sum()
-    if "window" not in mask:
-        assert seen.stop - seen.start == keep.any(axis=0).sum()
+    first, last, is_exact = reach_of(mask, n, m, rows)
+    assert is_exact
+    between = (first[:, None] <= np.arange(m)) & (np.arange(m) <= last[:, None])
+    assert (between == keep).all()
+    *bounds, is_exact = reach_of(mask | {"keep": np.eye(n, m)[None, None]}, n, m, rows)
+    assert not is_exact
+    assert (np.array(bounds) == (first, last)).all()
 
 
 # Warnings and errors.

@@ -85,7 +85,7 @@ def is_kept(
     if not mask:
         return None
     grid = _grid(mask, n, m, rows or slice(0, n), keys or slice(0, m))
-    together = np.ones((1, 1, 1, 1), bool)
+    together = np.ones((1, 1, *grid.key.shape), bool)
     for name in (name for name in MASKS if name in mask):
         part = MASKS[name].rule(mask[name], grid)
         if isinstance(part, tuple):
@@ -96,23 +96,21 @@ def is_kept(
     return None if together.all() and "shown" not in mask else together
 
 
-def keys_seen(mask: Mask, n: int, m: int, rows: slice) -> tuple[slice, slice]:
-    """Return the range of keys that any of some queries may see, and of those that all surely see.
+def reach_of(mask: Mask, n: int, m: int, rows: slice) -> tuple[Array, Array, bool]:
+    """Return the first and the last key that each of some queries may see.
 
-    Both follow from positions and lengths; the second is empty if a form has no reach.
+    Also whether it sees every key between them: False if a form has no reach.
     """
-    any_first, any_last = all_first, all_last = 0.0, m - 1.0
-    grid = _grid(mask, n, m, rows, slice(0, m))
+    grid = _grid(mask, n, m, rows, slice(0, 1))
+    first, last, is_exact = np.zeros_like(grid.query), np.full_like(grid.query, m - 1), True
     for name, row in ((name, row) for name, row in MASKS.items() if name in mask):
         reach = row.rule(mask[name], grid)
-        if not isinstance(reach, tuple):
-            all_last = -1
-            continue
-        first, last = map(np.asarray, reach)
-        any_first, any_last = max(any_first, first.min()), min(any_last, last.max())
-        all_first, all_last = max(all_first, first.max()), min(all_last, last.min())
-    seen, by_all = (int(any_first), int(any_last) + 1), (int(all_first), int(all_last) + 1)
-    return slice(seen[0], max(seen)), slice(by_all[0], max(by_all))
+        if isinstance(reach, tuple):
+            first, last = np.maximum(first, reach[0]), np.minimum(last, reach[1])
+        else:
+            is_exact = False
+    first, last = np.minimum(first, m), np.maximum(last, -1)
+    return first.astype(np.int32).ravel(), last.astype(np.int32).ravel(), is_exact
 
 
 def of_head(mask: Mask, batch: int, head: int) -> Mask:

@@ -8,7 +8,7 @@ larger (Milakov and Gimelshein 2018; Dao et al. 2022, algorithm 1).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from math import frexp, log, prod, sqrt
 from threading import local
@@ -19,7 +19,7 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.floats import Outline, largest_exponent
 from attncli.core.arithmetic.machine import over_threads, threads_available
-from attncli.core.attention.masks import is_kept, keys_seen, of_head
+from attncli.core.attention.masks import is_kept, of_head, reach_of
 from attncli.core.attention.normalizers import is_out_of_range
 from attncli.core.attention.parameters import Rules
 from attncli.core.records import Record
@@ -28,14 +28,19 @@ from attncli.core.tape.tape import TakeRows
 TILE_ROWS, TILE_KEYS = 256, 512
 """Rows and keys of a tile: 1 MiB of scores, which a processor's cache holds."""
 
+PARTLY_SEEN_KEYS = 128
+"""Keys of a tile that not all of its rows see: of 256 rows under a causal mask, a quarter of the
+scores is left out. Of fewer keys, products and masks take longer than what is left out."""
+
 MAX_HIDDEN = 2**20
 """Maximum number of numbers in the hidden layer of a tile."""
 
 MIN_ROWS = 32
 """With fewer rows a matrix product is slower."""
 
-TASKS_PER_THREAD = 4
-"""Minimum number of tasks for each thread, as some end before the others."""
+TASKS_PER_THREAD = 2
+"""Minimum number of tasks for each thread: under a causal mask the first and the last rows take as
+long together as those in the middle."""
 
 CHECKED = ("scores", "scaled", "biased")
 """The steps whose numbers may be beyond floats, in the order of computation."""
@@ -121,6 +126,12 @@ class TileLoop:
         if rules.bias is not None and rules.bias.any():
             self.bias = np.broadcast_to(rules.bias, (batches, heads, self.n, self.m))
         self.output = np.empty_like(q, shape=(batches, heads, self.n, v.shape[-1]))
+        # Several threads add to these.
+        self.blocked: set[int] = set()
+        self.too_large: set[str] = set()
+        self.is_beyond = False
+        if isinstance(self.output, Outline):  # has no numbers
+            return
         self.weight_batches = max(len(q), len(k))  # values may have more
         self.exponent = log(rules.normalize.base) / rules.normalize.temperature  # of e, times s
         dots, adjusted = (np.inf, np.inf) if scores_of else _bounds(q, k, rules)
@@ -144,9 +155,6 @@ class TileLoop:
         can_move = self.is_surely_held and scores_of is None and weights_of is None
         self.scales_queries = can_move and frexp(abs(factor))[0] == 0.5 and abs(factor) < 1
         self.of_thread = local()
-        # Several threads add to these.
-        self.blocked: set[int] = set()
-        self.too_large: set[str] = set()
         self.is_beyond = self._is_out_of_range(self.sinks.max())
 
     def run(self) -> None:
@@ -176,43 +184,77 @@ class TileLoop:
         values, result = self.v[batch, head // self.sharing], self.output[batch, head, rows]
         product, ones = np.empty_like(result), np.ones((self.tiling.keys, 1), result.dtype)
         sink = np.full((len(result), 1), self.sinks[head])
-        largest = sink.copy()
-        total = np.zeros((len(result), 1), result.dtype)
+        largest_of_rows, total_of_rows = sink.copy(), np.zeros_like(sink)
         result[...] = 0
-        mask = of_head(self.rules.mask, batch, head)
-        seen, by_all = keys_seen(mask, self.n, self.m, rows)
-        for rule in self.rules.by_place if not self.is_shifted else ():
-            if rule.is_negligible:  # e^s of far keys is 0, which takes long to find out
-                near = rule.near(head, rows, self.vanishing)
-                seen = slice(max(seen.start, near.start), min(seen.stop, near.stop))
-        for start in range(seen.start, seen.stop, self.tiling.keys):
-            keys = slice(start, min(start + self.tiling.keys, seen.stop))
-            is_whole = by_all.start <= keys.start and keys.stop <= by_all.stop
-            keep = None if is_whole else is_kept(mask, self.n, self.m, rows, keys)
-            if keep is not None and not keep.any():
-                continue
-            scores = self._adjusted(batch, head, rows, keys)
+        queries = self.q[batch, head, rows]
+        if self.scales_queries:
+            queries = queries * queries.dtype.type(self.times / self.over)
+        for part, keys, keep in self._tiles(batch, head, rows):
+            largest, total, sums = largest_of_rows[part], total_of_rows[part], result[part]
+            at = slice(rows.start + part.start, rows.start + part.stop)
+            scores = self._adjusted(queries[part], batch, head, at, keys)
             if self.is_shifted:
                 if keep is not None:
-                    np.copyto(scores, -np.inf, where=keep[0, 0] == 0)
+                    np.copyto(scores, -np.inf, where=~keep)
                 if not self.is_surely_within and self._is_out_of_range(_largest(scores)):
                     self.is_beyond = True
-                decay, largest = largest, np.maximum(largest, scores.max(axis=1, keepdims=True))
+                decay = largest.copy()
+                np.maximum(largest, scores.max(axis=1, keepdims=True), out=largest)
                 self._shift(scores, largest)
                 self._shift(decay, largest)
                 np.exp(decay, out=decay)
                 total *= decay
-                result *= decay
+                sums *= decay
             np.exp(scores, out=scores)
             if keep is not None and not self.is_shifted:
-                np.multiply(scores, keep[0, 0], out=scores)  # e^−∞ is 0, too, but much slower
+                np.multiply(scores, keep, out=scores)  # e^−∞ is 0, too, but much slower
             total += scores @ ones[: scores.shape[1]]  # twice as fast as `scores.sum`
-            result += np.matmul(scores, values[keys], out=product)
-        self._add_blocked(total == 0, rows)
+            sums += np.matmul(scores, values[keys], out=product[part])
+        self._add_blocked(total_of_rows == 0, rows)
         if self.is_shifted:
-            self._shift(sink, largest)
-        total += np.exp(sink)
-        np.divide(result, total, out=result, where=total > 0)
+            self._shift(sink, largest_of_rows)
+        total_of_rows += np.exp(sink)
+        np.divide(result, total_of_rows, out=result, where=total_of_rows > 0)
+
+    def _tiles(
+        self, batch: int, head: int, rows: slice
+    ) -> Iterator[tuple[slice, slice, Array | None]]:
+        """Yield the rows of a tile, counted from the first of these, its keys, and what is kept.
+
+        Of keys that not every row sees, tiles are narrow and begin at the first row that sees one.
+        """
+        mask = of_head(self.rules.mask, batch, head)
+        first, last, is_exact = reach_of(mask, self.n, self.m, rows)
+        start, end = int(first.min()), int(last.max()) + 1
+        for rule in self.rules.by_place if not self.is_shifted else ():
+            if rule.is_negligible:  # e^s of far keys is 0, which takes long to find out
+                near = rule.near(head, rows, self.vanishing)
+                start, end = max(start, near.start), min(end, near.stop)
+        by_all = (int(first.max()), int(last.min()) + 1) if is_exact else (0, 0)
+        narrow = min(PARTLY_SEEN_KEYS, self.tiling.keys)
+        while start < end:
+            is_whole = by_all[0] <= start < by_all[1]
+            width = self.tiling.keys if is_whole or not is_exact else narrow
+            stop = min(start + width, *(edge for edge in (*by_all, end) if edge > start))
+            keys, start = slice(start, stop), stop
+            if is_whole:
+                yield slice(0, len(first)), keys, None
+                continue
+            seeing = np.flatnonzero((first < keys.stop) & (last >= keys.start))
+            if not len(seeing):
+                continue
+            part = slice(int(seeing[0]), int(seeing[-1]) + 1)
+            if is_exact:
+                numbers = np.arange(keys.start, keys.stop, dtype=first.dtype)
+                keep: Array = numbers <= last[part, None]
+                if by_all[0] > keys.start:
+                    keep &= numbers >= first[part, None]
+                yield part, keys, keep
+                continue
+            at = slice(rows.start + part.start, rows.start + part.stop)
+            kept = is_kept(mask, self.n, self.m, at, keys)
+            if kept is None or kept.any():
+                yield part, keys, None if kept is None else kept[0, 0]
 
     def _shift(self, scores: Array, largest: Array) -> None:
         # Where every score so far is blocked, −∞ − 0 is −∞, while −∞ − −∞ would be nan.
@@ -223,7 +265,8 @@ class TileLoop:
     def _weigh_rows(self, batch: int, head: int, rows: slice) -> None:
         """Calculate the weights and the output of some queries by any normaliser."""
         assert self.weights_of is not None  # or softmax needs no whole rows
-        scores = self._adjusted(batch, head, rows, slice(0, self.m))
+        queries = self.q[batch, head, rows]
+        scores = self._adjusted(queries, batch, head, rows, slice(0, self.m))
         keep = is_kept(of_head(self.rules.mask, batch, head), self.n, self.m, rows)
         if keep is not None:
             np.copyto(scores, -np.inf, where=keep[0, 0] == 0)
@@ -233,11 +276,9 @@ class TileLoop:
         if self.take_rows is not None and batch < self.weight_batches and not self.too_large:
             self.take_rows(batch, head, rows, weights)
 
-    def _adjusted(self, batch: int, head: int, rows: slice, keys: slice) -> Array:
+    def _adjusted(self, q: Array, batch: int, head: int, rows: slice, keys: slice) -> Array:
         """Return the scores of a tile, scaled, capped and biased in place."""
-        q, k = self.q[batch, head, rows], self.k[batch, head // self.sharing, keys]
-        if self.scales_queries:
-            q = q * q.dtype.type(self.times / self.over)
+        k = self.k[batch, head // self.sharing, keys]
         scores: Array = self.of_thread.buffer[: len(q) * len(k)].reshape(len(q), -1)
         if self.scores_of is None:
             np.matmul(q, k.T, out=scores)
