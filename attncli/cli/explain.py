@@ -1,5 +1,6 @@
 """`attn explain`: how a number is calculated, with the numbers put in."""
 
+import re
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
@@ -87,13 +88,15 @@ def explain(
 
 
 def _with_places(words: Iterable[str], trace: "Trace") -> list[str]:
-    """Return names of cells: weights[the, cat] for the words weights, the and cat."""
+    """Return names of cells: weights[head 2][the, cat] for weights, head, 2, the and cat."""
     names: list[str] = []
-    for word in words:
-        step, bracket, places = names[-1].partition("[") if names else ("", "", "")
-        longer = f"{step}[{places[:-1]}, {word}]" if bracket else f"{step}[{word}]"
-        if step and not _is_name(word, trace) and _is_name(longer, trace):
-            names[-1] = longer
+    with_heads = re.sub(r"(?i)\nhead\n(\d+)(?=\n|\Z)", r"[head \1]", "\n".join(words))
+    for word in with_heads.split("\n"):
+        name = names[-1] if names and not _is_name(word, trace) else ""
+        longer = (f"{name}[{word}]", f"{name.removesuffix(']')}, {word}]")
+        known = [one for one in longer if name and _is_name(one, trace)]
+        if known or (name.endswith("]") and not _is_name(name, trace)):
+            names[-1] = known[0] if known else longer[0]
         else:
             names.append(word)
     return names

@@ -34,7 +34,8 @@ WORD_FOR_NUMBER = r"[iI]nf(?:inity)?|∞|oo|[nN]a[nN]|e\^[^\s,;]+|√[\d.]+|(?:s
 ENTRY = rf"(?:{CELL}|[-+−]?(?:{WORD_FOR_NUMBER})|n/a|idk|[-–—]|=[^\s,;=]+)"
 """A number, or what a student writes in its place."""
 ENTRIES = rf"{ENTRY}(?:[ \t,;]+{ENTRY})*+"
-ONE_LIST = rf"(?:\[[ \t]*{ENTRIES}[ \t,;]*\]|\([ \t]*{ENTRIES}[ \t,]*\))"
+IN_ROUND = rf"\([ \t]*{ENTRIES}[ \t,]*\)"
+ONE_LIST = rf"(?:\[[ \t]*{ENTRIES}[ \t,;]*\]|{IN_ROUND})"
 LABEL = r"[^\W\d_][^\s:|=\[\](){},;\\]*"
 LINE_END = r"[ \t\r,;]*(?:\n|\Z)"
 ROW = rf"^[ \t]*(?:\(?\d{{1,3}}\)[ \t]+)?(?:{ENTRIES}|{ONE_LIST}){LINE_END}"
@@ -43,6 +44,9 @@ LABELLED_ROW = (
     rf"|[ \t]+(?:{ENTRY}(?:[ \t,;]+{ENTRY})++|{ONE_LIST})){LINE_END}"
 )
 FILLED = r"(?:\w+\.)*(?:eye|identity|diag|zeros|ones|tri[lu])[ \t]*\("
+PIPED_ROW = rf"^[ \t|]*(?:{LABEL}|{ENTRIES})(?:[ \t]*\|[ \t]*{ENTRIES})+[ \t|]*{LINE_END}"
+"""A row whose cells are separated by bars, without one at its beginning or its end."""
+PIPED_HEADS = r"^[^\n|]+\|[^\n]*\n(?:^[ \t]*[-:]+[-:| \t]*\n)?"
 BAR_ROW = r"[ \t]*\|[^\n]*\|[ \t\r]*(?:\n|\Z)"
 IS_LABELLED = {"labelled": rf"(?:{LABELLED_ROW}){{2,}}"}
 FORMS = {
@@ -54,6 +58,8 @@ FORMS = {
         r"(?:^[ \t]*1\.0+e[-+]\d{2,3}[ \t]*\*[ \t\r]*\n\s*)?"  # a factor, as MATLAB prints it
         rf"(?:{ROW}(?:[ \t\r]*\n(?={ROW}))?){{2,}}|^[ \t]*{ENTRY}(?:[ \t,;]+{ENTRY})+{LINE_END}"
     ),
+    "piped": rf"(?:{PIPED_HEADS})?(?:{PIPED_ROW})+",
+    "in_round": rf"(?<=[=:≈→])[ \t]*{IN_ROUND}(?:[ \t]*[,;]?\s*+{IN_ROUND})+",
     "filled": rf"(?<![\w.])(?:[\d.]++[ \t]*\*[ \t]*)?{FILLED}",
     "call": rf"(?<![\w.])(?:{MAKER}|(?:matrix|[rc]bind|c|mat)[ \t]*\()",
     "list": (r"(?<![\w\])}'\"\\])\[|(?<=left)[ \t]*\[|\{(?=\s*\{)|(?<=[=:≈→])[ \t]*\("),

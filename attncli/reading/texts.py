@@ -189,8 +189,8 @@ def _fault(text: str, before: str, table: Table, name: str) -> str:
     *above, beside = re.split(IS_SET, line) if len(line) < MAX_BETWEEN else [""]
     if code := re.search(r"(?:[*+/@-]|=)=\s*\Z", line):
         return f"{visible(code[0].strip())} changes a matrix; write the matrix itself"
-    is_nested = re.search(r"\[\s*\[", text[table.start : table.end]) is not None
-    if is_nested and UNPACKED.search(line):
+    has_rows = re.search(r"\[\s*\[|\)[\s,;]*\(", text[table.start : table.end]) is not None
+    if has_rows and UNPACKED.search(line):
         return NOT_SHARED
     if (above and AROUND_SET.sub("", beside)) or re.search(r"\\(?:under|over)brace", beside):
         return f"{visible(beside.strip())} {way}"

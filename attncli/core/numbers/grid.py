@@ -192,9 +192,14 @@ LIKE_DIGITS = frozenset("lIOo")
 """Letters that may be misspelt digits; a row or column of nothing else is not labels."""
 NO_LABELS = ("true", "false", "nan", "na", "null", "none", "n/a", "idk")
 """Words that programs and people write in the place of a number."""
+WORDS_BEFORE_NUMBERS = "|".join(
+    ["step", "part", "table", "figure", "task", "exercise", "question", *words_for("STEP")]
+)
+NUMBERED = rf"(?i)((?:{WORDS_BEFORE_NUMBERS})\s*+\d{{1,2}}[a-z]?)\s*\(([^()]+)\)"
+"""The number of a heading with the name behind it in parentheses."""
 HEADING = regex(
-    rf"[#*`$\s]*+(?:(?:step|part|table|figure|{'|'.join(words_for('STEP'))})\s*+"
-    r"(?:\d{1,2}|[一二三四五六七八九十]{1,3})\s*(?:步\s*[.:：、)–-]?|[.:：、)–-])\s*"
+    rf"[#*`$\s]*+(?:(?:{WORDS_BEFORE_NUMBERS})\s*+(?:\d{{1,2}}[a-z]?|[一二三四五六七八九十]{{1,3}})\s*"
+    r"(?:步\s*[.:：、)–-]?|[.:：、)–-])\s*"
     r"|(?:(?:\d{1,2}\.)+\d{1,2}\s+|\d{1,2}\s*[.:)]\s*)(?=[^\W\d])|\(?[a-z]\)(?:\s+|\Z))?(.*?)(?:(?:(?<!\s)\s++|(?<=[⺀-鿿]))\([^()]*\))?",
     re.IGNORECASE,
 )
@@ -319,5 +324,6 @@ def undecorated(heading: str) -> str:
     ['Weights', 'A', 'sum', 'A']
     """
     bare = re.sub(r"\((head \d+)\)", r"\1", heading).rstrip(" \t\r\n:=*`$")
+    bare = re.sub(NUMBERED, r"\1: \2", bare)
     match = HEADING.fullmatch(bare)
     return match[1] if match else heading

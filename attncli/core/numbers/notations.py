@@ -8,7 +8,15 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from attncli.core.numbers.grid import Words, ambiguous, cells_in, decimal_comma, pieces_of, trimmed
+from attncli.core.numbers.grid import (
+    Words,
+    ambiguous,
+    cells_in,
+    decimal_comma,
+    pieces_of,
+    trimmed,
+    whole_number,
+)
 from attncli.core.numbers.parser import MAX_DEPTH, NumberError
 from attncli.core.numbers.written import SEVERAL
 from attncli.core.text.strings import regex, visible
@@ -265,6 +273,10 @@ def without_brackets(text: str) -> tuple[str | list[Words], tuple[int, ...]]:
     The second result is `LabelledGrid.lead`.
     """
     if re.fullmatch(IN_ROUND_BRACKETS, text):
+        rows = [(one.start(1), one[1]) for one in re.finditer(r"\(([^()]+)\)", text)]
+        if len(rows) > 1 and all(";" in row for _, row in rows):  # (0,5; 0,5), (1; 0)
+            cells = [cells_in(row, ";") for row in rows]
+            return [[(at, whole_number(cell)) for at, cell in row] for row in cells], ()
         text = text.translate(str.maketrans("()", "[]"))
     if "{" in text and text.lstrip().startswith("{{"):  # of Mathematica
         text = text.translate(str.maketrans("{}", "[]"))

@@ -30,7 +30,7 @@ context: kontext kontextvektor kontextvektoren
 concat: verkettung verkettet konkatenation
 output: ausgabe ausgaben ausgabematrix ergebnis resultat
 positions: positionskodierung positionskodierungen positionscodierung
-STEP: schritt teil
+STEP: schritt teil aufgabe
 ROW: zeile
 BEFORE: gegeben seien sei wir die der das unsere
 AFTER: ist sind lautet lauten
@@ -59,7 +59,7 @@ context: contexte vecteurdecontexte vecteursdecontexte
 concat: concaténation concaténé concatene
 output: sortie sorties résultat resultat
 positions: encodagepositionnel codagepositionnel encodagedeposition
-STEP: étape etape partie
+STEP: étape etape partie exercice
 ROW: ligne
 BEFORE: soit soient on avec le la les de d'entrée d'entree
 AFTER: est sont
@@ -87,7 +87,7 @@ context: contexto vectordecontexto vectoresdecontexto
 concat: concatenación concatenacion concatenado
 output: salida salidas resultado
 positions: codificaciónposicional codificacionposicional codificacionesposicionales
-STEP: paso parte passo
+STEP: paso parte passo ejercicio pregunta
 ROW: fila
 BEFORE: sea sean dado dada dados con el la los las de
 AFTER: es son
@@ -113,7 +113,7 @@ context: 上下文 上下文向量
 concat: 拼接 连接 拼接后
 output: 输出 输出矩阵 结果 輸出
 positions: 位置编码 位置編碼
-STEP: 步骤 步驟 第
+STEP: 步骤 步驟 第 题
 BEFORE: 设 令
 AFTER: 是 为
 MATRIX: 矩阵 向量 权重矩阵
