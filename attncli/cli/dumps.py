@@ -57,7 +57,7 @@ def each_dump(
     if reference is None:
         reference, *sources = sources
     parts = {key.removeprefix("marking."): text for key, text in keys.items()}
-    with located(lambda path: Place(flag_of(dotted(path)))):
+    with located(lambda path: Place(flag_of(dotted(path)), key=dotted(path))):
         marking = Problem(X=[[1]]).marked(parts).marking  # which reads the texts
     stdin = options.standard_input()
     dumps = TwoDumps(reference, read_dump(reference, stdin, outside), marking, stdin, outside)

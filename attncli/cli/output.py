@@ -188,15 +188,19 @@ def quoted(name: object) -> str:
 
 
 def tell_written(paths: Sequence[Path], next_step: str = "") -> None:
-    """Say which files were written, and what to do next with them; nothing of devices and pipes."""
+    """Say which files were written, and what to do next with them; nothing of devices and pipes.
+
+    In the next step, {} is the word for them, and {files} their names.
+    """
     paths = [path for path in dict.fromkeys(paths) if path.is_file()]
     if not paths:
         return
-    name, pronoun = quoted(paths[0]), "it"
+    files, count, pronoun = quoted(paths[0]), "", "it"
     if len(paths) > 1:
         folder = os.path.commonpath([path.parent for path in paths])
-        name, pronoun = f"{len(paths)} files to {quoted(folder or '.')}/", "them"
-    tell(f"wrote {name}{next_step and f'; {next_step}'}".replace("{}", pronoun))
+        files, count, pronoun = f"{quoted(folder or '.')}/", f"{len(paths)} files to ", "them"
+    said = next_step.replace("{}", pronoun).replace("{files}", files)
+    tell(f"wrote {count}{files}{said and f'; {said}'}")
 
 
 def complain(error: InputError) -> int:

@@ -1,6 +1,7 @@
 """`attn new` and `attn vary`: a problem file to start from, and problems like it for a class."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -11,7 +12,7 @@ from typer import Option
 from attncli.cli import options
 from attncli.cli.options import prepare
 from attncli.cli.output import counted, quoted, tell, tell_written, write_bytes
-from attncli.cli.targets import NEXT_STEPS, Targets, is_many
+from attncli.cli.targets import Targets, is_many
 from attncli.cli.terminal import DisplayFlags, write_lines
 from attncli.core.errors import KeyPath, Place, fail, located
 from attncli.core.records import replace
@@ -58,7 +59,7 @@ def new(
     flags = {name: f"--{name.replace('_', '-')}" for name in WIDTH_OPTIONS}
     flags |= {key: flag_of(key) for key in texts}
     widths = {key: ctx.params[key] for key in WIDTH_OPTIONS if ctx.params[key] is not None}
-    with located(lambda path: Place(flags.get(str((*path, "")[0]), ""))):
+    with located(partial(_flag_of, flags)):
         values = {key: flag_value(key, text) for key, text in texts.items()}
         problem = start(values, widths)
     write_bytes([problem_file(problem, blank).encode()], file, overwrite=False)
@@ -124,7 +125,7 @@ def vary(
 
     people = [] if roster is None else read_roster(roster, options.standard_input()).people
     problems = read_problems(problem, settings.overrides(asked))
-    with located(_flag_of):
+    with located(partial(_flag_of, FLAG_OF_ARGUMENT)):
         wanted = len(people) or to_count(1 if count is None else count, ("count",))
         start = to_count(seed, ("seed",), None)
     students = [person.name for person in people] or [""] * wanted
@@ -155,8 +156,9 @@ def tell_unfair(summaries: Sequence["Summary"]) -> int:
     return UNFAIR if unfair else 0
 
 
-def _flag_of(path: KeyPath) -> Place:
-    return Place(FLAG_OF_ARGUMENT.get(str((*path, "")[0]), ""))
+def _flag_of(flags: Mapping[str, str], path: KeyPath) -> Place:
+    key = str((*path, "")[0])
+    return Place(flags.get(key, ""), key=key)
 
 
 def read_problems(source: str, overrides: "Overrides") -> list["Problem"]:
@@ -181,7 +183,7 @@ def drawn(
     """Return the variants of each student, whose name may be "", as they are drawn."""
     from attncli.classroom.variants import vary_all
 
-    with located(_flag_of):
+    with located(partial(_flag_of, FLAG_OF_ARGUMENT)):
         every = vary_all(problems, len(students), seed, values, workers.pool())
     pairs = zip(counted(every, "variants", prints), students, strict=True)
     return ([_named(one, student) for one in variants] for variants, student in pairs)
@@ -271,7 +273,7 @@ def _write(
 def _next_step(path: Path, is_folder: bool) -> str:
     place = quoted(path.parent) + "/" if is_folder else quoted(path)
     if _page_format(path):
-        return NEXT_STEPS["worksheets"].format(place)
+        return f"fill {place} in for attn check"
     return f"next: attn worksheet {place} -f html -o pages/"
 
 

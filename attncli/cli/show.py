@@ -10,7 +10,7 @@ import typer
 
 from attncli.cli import options, targets
 from attncli.cli.options import WordList
-from attncli.cli.output import BAD_INPUT, print_bytes, tell, warn
+from attncli.cli.output import BAD_INPUT, print_bytes, quoted, tell, warn
 from attncli.cli.run import Run
 from attncli.cli.terminal import Display, DisplayFlags, as_bytes, terminal_width, write_pages
 from attncli.core.errors import fail
@@ -271,8 +271,8 @@ def worksheet(
 ) -> None:
     if blank and asked:
         raise fail("--ask and --blank both say which steps are open", hint="leave out one of them")
-    inputs = [file for source in inputs for file in _problem_files(source, settings.allow_outside)]
-    options.prepare(inputs, out)
+    files = [file for source in inputs for file in _problem_files(source, settings.allow_outside)]
+    options.prepare(files, out)
     from attncli.printing.selection import WorksheetSelection
     from attncli.printing.worksheet import room_of
 
@@ -286,11 +286,12 @@ def worksheet(
         blank=options.listed(blank),
         give=options.listed(give),
     )
-    problems = Run(inputs, settings.overrides(asked), keep_going, quiet)
+    problems = Run(files, settings.overrides(asked), keep_going, quiet)
     problems.is_one_file = out is not None and not targets.is_many(out)
     traces = problems.traces(accept=partial(room_of, selection=selection))
     overwrite = format_ not in FILLED_IN or targets.is_many(out)
-    targets.write_format("worksheets", format_, traces, selection, out, overwrite=overwrite)
+    problem = quoted(inputs[0]) if len(inputs) == 1 else "PROBLEM"
+    targets.write_format("worksheets", format_, traces, selection, out, None, overwrite, problem)
     raise typer.Exit(BAD_INPUT if problems.failed else 0)
 
 

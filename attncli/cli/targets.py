@@ -33,9 +33,9 @@ NEXT_STEPS: Mapping[str, str] = {
     "moodle": "import {} into a question bank of Moodle",
     "latex": "\\input {} in a document",
     "document": "compile {} with pdflatex or xelatex",
-    "worksheets": "fill {} in for attn check",
+    "worksheets": "fill {} in, then run attn check {problem} {files}",
 }
-"""What to do with files of a format, or else of a kind; {} is the word for them."""
+"""What to do with files of a format, or else of a kind; `tell_written` fills the blanks."""
 
 NUMBER_WIDTH = regex(r"\d{0,3}")
 """The width that may follow the colon of a field."""
@@ -100,12 +100,14 @@ def write_format(
     out: str | None,
     write: Write | None = None,
     overwrite: bool = True,
+    problem: str = "PROBLEM",
 ) -> None:
     """Write traces and the like, or the reports of each student, as they come; say which files.
 
     They go to standard output, to a file, or to one file for each problem or student; reports to
     one for each problem of a student if the pattern of file names has a title. Worksheets of one
-    student go into one file where the pattern gives them one name.
+    student go into one file where the pattern gives them one name. `problem` is the file that they
+    belong to, for what is said.
     """
     from attncli.formats import FORMATS
 
@@ -123,7 +125,8 @@ def write_format(
         paths += [] if path is None else [path]
     if not selection.quiet:
         use = "document" if getattr(selection, "standalone", False) else name
-        tell_written(paths, NEXT_STEPS.get(use) or NEXT_STEPS.get(kind, ""))
+        next_step = NEXT_STEPS.get(use) or NEXT_STEPS.get(kind, "")
+        tell_written(paths, next_step.replace("{problem}", problem))
 
 
 def _files(

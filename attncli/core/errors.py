@@ -23,7 +23,8 @@ EXCERPT_WIDTH = 76
 class Place(Record):
     """A position in a file. Lines and columns count from 1; 0 means that there is none.
 
-    Of a workbook, `cell` says which sheet and cell it is, and no `text` is shown.
+    Of a workbook, `cell` says which sheet and cell it is, and no `text` is shown. Of a flag, which
+    is the `file`, `key` is what it sets.
     """
 
     file: str
@@ -31,6 +32,7 @@ class Place(Record):
     column: int = 0
     text: str = ""
     cell: str = ""
+    key: str = ""
 
     def __str__(self) -> str:
         """`file:line:column`, as compilers write it."""
@@ -102,7 +104,7 @@ class Fault(Record):
         message = visible(self.message)
         if len(message) > MAX_MESSAGE:
             message = f"{message[: MAX_MESSAGE // 2]} … {message[-MAX_MESSAGE // 2 :]}"
-        lines = [f"{self.place}: {message}" if self.place else message]
+        lines = [_with_place(self.place, message) if self.place else message]
         if self.place and (excerpt := self.place.excerpt()):
             lines.append(excerpt)
         if self.related_place and self.related_place.line:
@@ -111,6 +113,13 @@ class Fault(Record):
         if self.hint:
             lines.append(f"  {visible(self.hint)}")
         return "\n".join(lines)
+
+
+def _with_place(place: Place, message: str) -> str:
+    """Return a message with its place before it; a flag takes the place of its key there."""
+    if place.key and message.startswith((f"{place.key} ", f"{place.key}:")):
+        return f"{place}{message[len(place.key) :]}"
+    return f"{place}: {message}"
 
 
 class NotThere(Fault):

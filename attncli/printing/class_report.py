@@ -132,7 +132,7 @@ class Tally:
 
     def add(self, one: Graded) -> None:
         if isinstance(one, Unread):
-            self.verdicts["could not be read"] += 1
+            self.verdicts[UNREADABLE] += 1
             return
         self.verdicts[one.verdict] += 1
         if one.marking.points:
@@ -178,11 +178,12 @@ class Tally:
             counted[at][1][WrongNumber(mistake, *numbers)] += 1
 
     def lines(self) -> Iterator[str]:
-        always, otherwise = ("correct", "wrong"), ("incomplete", "empty", "could not be read")
-        words = [*always, *(word for word in otherwise if self.verdicts[word])]
-        count = self.verdicts.total()
+        words = ["correct", "wrong", *(x for x in ("incomplete", "empty") if self.verdicts[x])]
+        count = sum(self.verdicts[word] for word in words)
         parts = ", ".join(f"{self.verdicts[word]} {word}" for word in words)
-        yield f"{count_of(count, 'answer')}: {parts}"
+        unread = self.verdicts[UNREADABLE]
+        more = f"; {unread} could not be read" if unread else ""
+        yield f"{count_of(count, 'answer')}: {parts}{more}"
         if count := self.points[0]:
             mean, possible = map(points_text, self.points[1:] / count)
             yield f"points: {mean} of {possible} on average"

@@ -142,11 +142,14 @@ def _skipped_with_hint(report: Report) -> str:
 
 
 def notes(graded: Graded) -> Iterator[str]:
-    """Yield lines for a teacher beside the verdict: skipped keys, and the student's comment."""
+    """Yield lines for a teacher beside the verdict: the student's comment, and skipped keys.
+
+    The verdict on answers without a wrong number, or why they are empty, has these.
+    """
     if isinstance(graded, Unread):
         return
     name = visible(shortened(graded.name))
-    if keys := _skipped_with_hint(graded):
+    if graded.first_wrong_step and (keys := _skipped_with_hint(graded)):
         yield f"{name}: {keys}"
     if graded.comment:
         yield f"{name} says: “{' '.join(comment_lines(graded))}”"

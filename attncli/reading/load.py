@@ -147,7 +147,7 @@ def _problem(document: Document, overrides: Overrides, forms: Forms | None = Non
         if overrides.matrices or any("." not in key for key in options):
             source.values.pop("tour", None)  # whose sentences are about the numbers of the file
         for key, value in options.items():
-            source.places[key] = flag_place(flag_of(key))
+            source.places[key] = flag_place(flag_of(key), key)
             if "." in key:
                 assign(source.values, key, value)
             else:
@@ -344,8 +344,8 @@ def matrix_of(
         return matrix_file(path, name, as_array, only_shapes)
 
 
-def flag_place(flag: str) -> errors.Locate:
-    return lambda path: Place(flag)
+def flag_place(flag: str, key: str = "") -> errors.Locate:
+    return lambda path: Place(flag, key=key)
 
 
 def flag_value(key: str, text: str) -> Raw:

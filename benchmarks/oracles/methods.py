@@ -637,6 +637,7 @@ BY_STEPS: dict[str, dict[str, Callable[[At], Any]]] = {
             at, [b for b in (2.0, 10.0, np.e) if b != at.base][at.way % 2], at.temperature
         ),
         "exponent_sign": lambda at: at.base**-at.exponents * ~np.isneginf(at.before),
+        "mask_invented": lambda at: np.tril(at.right),
         "e_to_zero_is_zero": lambda at: np.where(at.before == 0, 0, at.right),
     },
     "exp weights": {"not_exponentiated": not_exponentiated},

@@ -38,7 +38,7 @@ def test_an_empty_folder_of_a_student_is_unreadable_and_stops_no_other(
     assert book(attn, tmp_path, "hw.yaml", "in/Ada", "in/Bo") == expected
     result = attn("check", "hw.yaml", "in/Bo", "in/Ada", cwd=tmp_path)
     assert (result.status, result.err) == (2, "in/Bo: there are no answers in this folder\n")
-    assert "2 answers: 1 correct, 0 wrong, 1 could not be read" in result.out
+    assert "1 answer: 1 correct, 0 wrong; 1 could not be read" in result.out
     assert [name for name, *_ in book(attn, tmp_path, "hw.yaml", "groups")] == ["Ada", "Cy", "Bo"]
     result = attn("check", "hw.yaml", "nothing", cwd=tmp_path)
     assert (result.status, result.out) == (2, "")

@@ -114,7 +114,7 @@ def test_a_hostile_upload_is_one_error_and_the_class_goes_on(
     result = attn("check", "hw.yaml", "class.zip", cwd=folder)
     assert result.status == 2
     assert result.out.startswith("✓ Ada  correct: 4 numbers\n? ")
-    assert "2 answers: 1 correct, 0 wrong, 1 could not be read" in result.out
+    assert "1 answer: 1 correct, 0 wrong; 1 could not be read" in result.out
     assert result.err.startswith("class.zip/Bo/up.zip")
     place, _, said = result.err.partition("\n")[0].partition(": ")
     assert said == message

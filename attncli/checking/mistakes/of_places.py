@@ -264,6 +264,17 @@ mask_missing = passed_over(
 
 
 @mistake(
+    "A causal mask was applied, but this problem has no mask.",
+    "Let every query see every key; if it should not, the problem lacks mask: causal.",
+)
+def mask_invented(step: Step, trace: Trace) -> Changes:
+    power, (n, m) = made_by(Exp, step), step.array.shape[-2:]
+    if power and n == m > 1 and not made_by(Masked, power.operand):
+        masked = wrong(lambda scores: np.where(np.tri(n), scores, -np.inf), power.operand)
+        yield replace(power, operand=masked)
+
+
+@mistake(
     "The mask was inverted: {how}.",
     "A mask of 1 lets a key through, 0 blocks it: put −∞ where it is 0.",
 )

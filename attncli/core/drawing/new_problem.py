@@ -130,8 +130,7 @@ def _written(
     kind: Mechanism, options: Mapping[str, Any], values: Mapping[str, Any], sizes: Sizes
 ) -> dict[str, Any]:
     """Return the keys of a new problem that are no drawn matrices, as in a file."""
-    notes = f"{kind.meaning} where the mask allows it" if options.get("mask") else kind.meaning
-    keyed = {"title": " ".join(values["tokens"]), "notes": notes, **options}
+    keyed = {"title": " ".join(values["tokens"]), "notes": kind.meaning, **options}
     keyed |= {"kind": values["kind"], "tokens": list(values["tokens"])}
     keyed |= {"score": values["score"]} if "score" in kind.keys else {}
     if "memory" in (*kind.needs, *kind.start):

@@ -267,16 +267,22 @@ TYPST = regex(r"\s*mat\(([^()\[\]]*;[^()\[\]]*)\)[\s;,.$]*")
 """A matrix of Typst: mat(1, 2; 3, 4)."""
 
 
+def rows_at_semicolons(text: str) -> list[Words] | None:
+    """Return rows in round brackets if semicolons separate their numbers: (0,5; 0,5), (1; 0)."""
+    if ";" not in text or not re.fullmatch(IN_ROUND_BRACKETS, text):
+        return None
+    rows = [(one.start(1), one[1]) for one in re.finditer(r"\(([^()]+)\)", text)]
+    if len(rows) < 2 or not all(";" in row for _, row in rows):
+        return None
+    return [[(at, whole_number(cell)) for at, cell in cells_in(row, ";")] for row in rows]
+
+
 def without_brackets(text: str) -> tuple[str | list[Words], tuple[int, ...]]:
     """Return rows in brackets, such as [1 0; 0 1], as lines; lists with commas as their cells.
 
     The second result is `LabelledGrid.lead`.
     """
     if re.fullmatch(IN_ROUND_BRACKETS, text):
-        rows = [(one.start(1), one[1]) for one in re.finditer(r"\(([^()]+)\)", text)]
-        if len(rows) > 1 and all(";" in row for _, row in rows):  # (0,5; 0,5), (1; 0)
-            cells = [cells_in(row, ";") for row in rows]
-            return [[(at, whole_number(cell)) for at, cell in row] for row in cells], ()
         text = text.translate(str.maketrans("()", "[]"))
     if "{" in text and text.lstrip().startswith("{{"):  # of Mathematica
         text = text.translate(str.maketrans("{}", "[]"))

@@ -23,7 +23,13 @@ from attncli.core.numbers.grid import (
     whole_number,
     words_of,
 )
-from attncli.core.numbers.notations import matrix_rows, rows_of_call, without_brackets, without_tex
+from attncli.core.numbers.notations import (
+    matrix_rows,
+    rows_at_semicolons,
+    rows_of_call,
+    without_brackets,
+    without_tex,
+)
 from attncli.core.numbers.parser import NumberError
 from attncli.core.records import replace
 from attncli.core.text.strings import regex, visible
@@ -60,8 +66,9 @@ def grid_of(text: str) -> LabelledGrid:
     if re.search(ELLIPSIS, text):
         raise NumberError("the numbers in place of … are missing; print or copy the whole matrix")
     text = _without_name(text)
-    if (rows := rows_of_call(text)) is not None:
-        return LabelledGrid(rows)
+    for read in (rows_of_call, rows_at_semicolons):
+        if (rows := read(text)) is not None:
+            return LabelledGrid(rows)
     if factor := FACTOR.match(text):
         return _multiplied(_grid(" " * factor.end() + text[factor.end() :]), factor[1])
     return _grid(text)

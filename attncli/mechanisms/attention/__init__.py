@@ -291,7 +291,7 @@ class SelfAttention(Mechanism):
     """Self-attention (Vaswani et al. 2017, section 3.2)."""
 
     name = "self"
-    meaning = "every token attends to all tokens of X"
+    meaning = "the tokens of X attend to each other"
     takes = (*PROJECTIONS, "scores", "bias", *OUTPUT, "W_c", *SCORING, "qk_norm", *PLACED)
     also_takes = ("document", *LAID_OUT, "memory_tokens", "heads", "kv_heads", "mask", "past")
     starts_with = ("X", "W_q", "W_k", "W_v")
