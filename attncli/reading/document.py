@@ -210,8 +210,8 @@ def assign(values: dict[str, Raw], key: str, raw: Raw, *, in_place: bool = False
 
 ANSWERS_HINT = "write such as weights: [[0.5, 0.5]]"
 
-STUDENT_KEYS = ("student", "name")
-"""Keys for the student's name; the first that a submission has counts."""
+STUDENT_KEYS = ("student", "name", "from")
+"""Keys for the student's name, the last in a mail; the first that a submission has counts."""
 
 TITLE = "title"
 """Key of the problem's title; it names a submission without any name, as on standard input."""
@@ -361,6 +361,10 @@ def submission_of(
     from attncli.core.numbers.matrices import with_zeros  # NumPy, which not all documents need
 
     part, matrices = _part_and_matrices(values)
+    in_lower_case = {key: str(key).lower() for key in values}  # Name: Eva
+    beside = {key: word for key, word in in_lower_case.items() if word in KEYS_BESIDE_STEPS}
+    values = {beside.get(key, key): raw for key, raw in values.items()}
+    matrices = matrices if part else values
     items = matrices.items()
     recorded = {key for key, raw in items if isinstance(raw, Mapping) and "value" in raw}
     as_written = {k: with_zeros(raw["value"]) if k in recorded else raw for k, raw in items}

@@ -22,7 +22,7 @@ from attncli.core.text.languages import words_for
 from attncli.core.text.strings import plain_name, regex
 from attncli.reading import text_names, texts
 from attncli.reading.chunks import Chunk, blanked
-from attncli.reading.document import KEYS_BESIDE_STEPS, STUDENT_KEYS, YAML_SUFFIXES, Raw, twice
+from attncli.reading.document import KEYS_BESIDE_STEPS, YAML_SUFFIXES, Raw, twice
 from attncli.reading.text_names import BEFORE_NAME, ROW_HEADING, is_key, is_step
 from attncli.reading.text_tables import FILLED, Table, cleaned, line_at
 from attncli.reading.texts import CODE_LINE, SETTING, Block, blocks_in, value_in
@@ -124,8 +124,8 @@ class TextDocument:
             if self.are_answers:
                 value, word = line["value"], key.casefold()
                 is_word = texts.QUOTED.match(value) if line["sign"] else value.strip()
+                is_word = is_word and (word != "from" or "@" in value)
                 if is_word and word in KEYS_BESIDE_STEPS:
-                    word = STUDENT_KEYS[0] if word in STUDENT_KEYS else word
                     self.values.setdefault(word, value_in(value))
                     self.offsets.setdefault(word, (line.start("key"), line.start("value")))
                     settings.append(line.span())
