@@ -195,7 +195,7 @@ NO_LABELS = ("true", "false", "nan", "na", "null", "none", "n/a", "idk")
 WORDS_BEFORE_NUMBERS = "|".join(
     ["step", "part", "table", "figure", "task", "exercise", "question", *words_for("STEP")]
 )
-NUMBERED = rf"(?i)((?:{WORDS_BEFORE_NUMBERS})\s*+\d{{1,2}}[a-z]?)\s*\(([^()]+)\)"
+NAME_IN_PARENTHESES = rf"(?i)((?:{WORDS_BEFORE_NUMBERS})\s*+\d{{1,2}}[a-z]?)\s*\(([^()]+)\)"
 """The number of a heading with the name behind it in parentheses."""
 HEADING = regex(
     rf"[#*`$\s]*+(?:(?:{WORDS_BEFORE_NUMBERS})\s*+(?:\d{{1,2}}[a-z]?|[一二三四五六七八九十]{{1,3}})\s*"
@@ -324,6 +324,6 @@ def undecorated(heading: str) -> str:
     ['Weights', 'A', 'sum', 'A']
     """
     bare = re.sub(r"\((head \d+)\)", r"\1", heading).rstrip(" \t\r\n:=*`$")
-    bare = re.sub(NUMBERED, r"\1: \2", bare)
+    bare = re.sub(NAME_IN_PARENTHESES, r"\1: \2", bare)
     match = HEADING.fullmatch(bare)
     return match[1] if match else heading
