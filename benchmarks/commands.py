@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import attncli
-from benchmarks.in_turn import ATTN, ROOT, Command, has, in_turn, print_ratios
+from benchmarks.in_turn import ATTN, ROOT, Command, has, in_turn, machine, print_ratios
 from benchmarks.plain import attention
 
 Keys = dict[str, Any]
@@ -315,6 +315,7 @@ def main() -> None:
     asked = parser.parse_args()
     peers = str(Path(asked.peers).absolute())
     has_torch = has(peers, "torch")
+    print(machine(peers))
     rounds = 1 if asked.quick else asked.rounds
     for name in asked.parts or PARTS:
         with tempfile.TemporaryDirectory() as folder:

@@ -8,10 +8,12 @@ are measured:
 - the engine alone: `attncli.compute(problem, only=("output",))`, a plain `softmax(Q Kᵀ / √d) V` of
   NumPy, head by head, PyTorch's `scaled_dot_product_attention`, and ONNX Runtime's `Attention`
   (in float64 its products and softmax, as `Attention` there has the digits of float32);
-- its floor: the two matrix products of each tile alone, and the exponentials alone.
+- its floor: the two matrix products of each tile alone, and the exponentials alone; under a causal
+  mask, the part of them that the pairs of the triangle have.
 
 Each engine runs in a process of its own, with as many threads as there are processors, and they
-take turns, round after round; a ratio is that of the medians. Beside the times stand how far the
+take turns, round after round; a ratio is that of the medians. On a machine that others use, too,
+`--busy` takes the time of the processors. Beside the times stand how far the
 result of each is from that of attn, in units in the last place of the largest number of its row,
 the billions of multiplications and additions of both products that attn does in a second, and the
 share of its time that the products alone take. Where another engine is faster is said again at the
@@ -39,7 +41,7 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from benchmarks.in_turn import has
+from benchmarks.in_turn import has, machine
 
 D = 64
 PIPES: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
@@ -142,15 +144,15 @@ def part_alone(case: Case, part: str) -> Callable[[], Any]:
     q, k, v = arrays_of(case)
     tiling = tile_loop.tiling_of(q[None], k[None])
     rows, n, buffers = tiling.rows, case["n"], threading.local()
-    given = -np.abs(np.random.default_rng(0).normal(size=(rows, tiling.keys))).astype(q.dtype)
+    row = -np.abs(np.random.default_rng(0).normal(size=tiling.keys)).astype(q.dtype)
+    given = np.broadcast_to(row, (rows, tiling.keys))
 
     def work(task: tuple[int, int]) -> None:
         if not hasattr(buffers, "scores"):
             buffers.scores = np.empty((rows, tiling.keys), q.dtype)
             buffers.product = np.empty((rows, D), q.dtype)
         head, first = task
-        last = min(first + rows, n) if case["mask"] else n
-        for key in range(0, last - tiling.keys + 1, tiling.keys):
+        for key in range(0, n, tiling.keys):
             keys = slice(key, key + tiling.keys)
             if part == "exps":
                 np.exp(given, out=buffers.scores)
@@ -176,11 +178,11 @@ PEERS = {"torch": "torch", "onnx": "onnxruntime, onnx"}
 
 def serve(name: str, case: Case) -> None:
     """Time one engine on a case whenever a line is read; keep the first result."""
-    run = ENGINES[name](case)
+    run, clock = ENGINES[name](case), getattr(time, case["clock"])
     for number, _ in enumerate(sys.stdin):
-        start = time.perf_counter()
+        start = clock()
         found = run()
-        seconds = time.perf_counter() - start
+        seconds = clock() - start
         if number == 0 and found is not None:
             np.save(f"{case['folder']}/{name}.npy", found)
         print(seconds, flush=True)
@@ -215,18 +217,22 @@ def measured(
     return {name: statistics.median(found[1:]) for name, found in seconds.items()}, apart
 
 
-def engines(sizes: list[int], heads: list[int], pythons: dict[str, str], rounds: int) -> None:
+def engines(
+    sizes: list[int], heads: list[int], pythons: dict[str, str], rounds: int, clock: str
+) -> None:
     """Print the time of each engine by length, heads, mask and type, and the ratios."""
     others = [name for name in ("numpy", *PEERS) if name in pythons]
-    print(f"engine alone, d = {D}: medians of {rounds} rounds in ms, attn over each, units apart")
+    print(f"\nengine alone, d = {D}: medians of {rounds} rounds in ms, attn over each, units apart")
     print(f"{'type':8} {'n':>6} {'heads':>5} {'mask':7} {'attn':>8}", end="")
     print("".join(f" {name:>8} {'ratio':>6} {'ulp':>5}" for name in others), end="")
     print(f" {'floor':>8} {'ratio':>6} {'products':>9} {'GFLOP/s':>8}")
     slower = []
     for dtype, n, count, mask in product(("float64", "float32"), sizes, heads, ("", "causal")):
-        case = {"dtype": dtype, "n": n, "heads": count, "mask": mask}
+        case = {"dtype": dtype, "n": n, "heads": count, "mask": mask, "clock": clock}
         found, apart = measured(case, pythons, rounds)
-        own, floor = found["attn"], found["products"] + found["exps"]
+        seen = (n + 1) / (2 * n) if mask else 1.0
+        own, products = found["attn"], seen * found["products"]
+        floor = products + seen * found["exps"]
         about = f"{dtype:8} {n:6} {count:5} {mask or '-':7}"
         line = f"{about} {own * 1e3:8.1f}"
         for name in others:
@@ -234,7 +240,7 @@ def engines(sizes: list[int], heads: list[int], pythons: dict[str, str], rounds:
             if own > found[name]:
                 slower.append(f"{about} {name:8} {own / found[name]:.2f}")
         operations = 4 * n**2 * D * count / (2 if mask else 1)
-        line += f" {floor * 1e3:8.1f} {own / floor:6.2f} {found['products'] / own:9.2f}"
+        line += f" {floor * 1e3:8.1f} {own / floor:6.2f} {products / own:9.2f}"
         print(f"{line} {operations / own / 1e9:8.1f}", flush=True)
     print("\nwhere another engine is faster, and how many times as long attn takes")
     print("\n".join(slower) or "nowhere")
@@ -246,20 +252,22 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes, few rounds")
     parser.add_argument("--peers", default=sys.executable, help="an interpreter that has the peers")
     parser.add_argument("--rounds", type=int, help="how often each is run")
+    parser.add_argument("--busy", action="store_true", help="time of the processors, not the wall")
     parser.add_argument("--serve", nargs=2, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.serve:
         name, case = asked.serve
         serve(name, json.loads(case))
         return
-    print(f"{len(os.sched_getaffinity(0))} processors, NumPy {np.__version__}")
+    print(machine(asked.peers))
     pythons = dict.fromkeys(ENGINES, sys.executable)
     for name, modules in PEERS.items():
         pythons[name] = asked.peers
         if not has(asked.peers, modules):
             print(f"{modules} cannot be imported by {pythons.pop(name)}: measured without")
-    sizes, rounds = ([1024], 3) if asked.quick else ([2048, 4096], 7)
-    engines(sizes, [1, 8], pythons, asked.rounds or rounds)
+    sizes, rounds = ([1024], 3) if asked.quick else ([1024, 2048, 4096], 7)
+    clock = "process_time" if asked.busy else "perf_counter"
+    engines(sizes, [1, 8], pythons, asked.rounds or rounds, clock)
 
 
 if __name__ == "__main__":

@@ -7,13 +7,21 @@ is what counts if several processes share the work.
 
 from __future__ import annotations
 
+import ctypes
+import io
 import os
+import re
 import statistics
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
+from timeit import repeat
 from typing import NamedTuple
+
+import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 ATTN = (sys.executable, "-P", "-m", "attncli")
@@ -33,6 +41,49 @@ def has(python: str, modules: str) -> bool:
     """Return whether an interpreter can import modules."""
     command = [python, "-c", f"import {modules}"]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+PEERS = (
+    ("PyTorch", "import torch as x; print(x.__version__, x.backends.cpu.get_cpu_capability())"),
+    ("ONNX Runtime", "import onnxruntime as x; print(x.__version__)"),
+)
+
+
+def machine(peers: str = sys.executable) -> str:
+    """Return what times depend on: the processor, its SIMD, versions, and what they dispatch to.
+
+    The name of the code that NumPy dispatches e^x to does not tell whether it is vectorised: the
+    time of a number does.
+    """
+    from attncli.core.arithmetic.machine import OPENBLAS  # which peers have not
+
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    facts = {name.strip(): text.strip() for name, _, text in (x.partition(":") for x in lines)}
+    about = f"{facts['model name']}, family {facts['cpu family']}, model {facts['model']}"
+    with redirect_stdout(io.StringIO()) as text:
+        np.show_runtime()
+    found = re.findall(r"\w+", text.getvalue().partition("'found': [")[2].partition("]")[0])
+    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+    library, core = ctypes.CDLL(sys.modules["numpy._core._multiarray_umath"].__file__), ""
+    for name in (one.format("get").replace("num_threads", "corename") for one in OPENBLAS):
+        if hasattr(library, name):
+            getattr(library, name).restype = ctypes.c_char_p
+            core = f" for {getattr(library, name)().decode()}"
+    exps = np.lib.introspect.opt_func_info(func_name="^exp$")["exp"]
+    told = []
+    for kind, key in (("float64", "dd"), ("float32", "ff")):
+        x = -np.arange(4096, dtype=kind) / 512
+        seconds = min(repeat(partial(np.exp, x, out=np.empty_like(x)), number=10, repeat=50))
+        told.append(f"{kind} {seconds / 10 / x.size * 1e9:.2f} ns ({exps[key]['current']})")
+    parts = [
+        f"{about}; {len(os.sched_getaffinity(0))} threads",
+        f"Python {sys.version.split()[0]}, NumPy {np.__version__} with {' '.join(found)}",
+        f"{blas['name']} {blas['version']}{core}; e^x of NumPy: {', '.join(told)}",
+    ]
+    for name, code in PEERS:
+        done = subprocess.run([peers, "-c", code], capture_output=True, text=True, check=False)
+        parts += [f"{name} {done.stdout.strip()}"] if done.stdout else []
+    return "\n".join(parts)
 
 
 class Cost(NamedTuple):

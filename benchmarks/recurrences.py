@@ -17,6 +17,7 @@ import numpy as np
 
 import attncli
 from attncli.core.arithmetic.machine import one_blas_thread
+from benchmarks.in_turn import machine
 
 Keys = dict[str, Any]
 ROUNDS = 3
@@ -101,6 +102,7 @@ def _attending(n: int) -> tuple[Keys, Callable[[], np.ndarray]]:
 
 def main() -> None:
     """Print a line for each kind and number of tokens."""
+    print(machine())
     gc.disable()  # as the command does
     for make in (_delta, _encoder_decoder, _plain, _attending):
         for count in COUNTS if make is not _attending else COUNTS[:1]:  # it takes n² numbers
