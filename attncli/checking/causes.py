@@ -20,24 +20,26 @@ from attncli.checking.judging.judged_steps import Difference, Finding
 from attncli.checking.mistakes.conventions import by_conventions
 from attncli.checking.naming.catalogued import is_like, mistakes_before
 from attncli.checking.right_ways import right_ways
-from attncli.checking.some_rows import Common, SomeRows
+from attncli.checking.some_rows import SomeRows
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.scores import SplitHeads
 from attncli.core.calculation.compute import compute
-from attncli.core.calculation.mistake import made_of
+from attncli.core.calculation.mistake import made_of, wrong
 from attncli.core.calculation.trace import Trace
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
 from attncli.core.tape.evaluation import ALL, Change, Replay, array_of, cut, everywhere, walk
+from attncli.core.tape.operations import TOKEN_AXES
 from attncli.core.tape.step import Expression, Operation, Step
 
 FEW_WRONG = 5
 """Maximum number of wrong numbers, among a hundred times as many, for which no cause is sought:
 every convention and mistake changes more. Chosen."""
 
-FEW_ROWS = 2
-"""Number of rows of a wrong array that are compared with a cause before the whole is. Chosen."""
+FEW_ROWS, FEW_FEATURES = 2, 32
+"""Number of rows of a wrong array, and of the features in them, that are compared with a cause
+before the whole is. Chosen."""
 
 MARGIN = 2.0
 """Factor by which these may be farther off, as products of few rows are rounded in another way.
@@ -62,8 +64,11 @@ MIN_APART = 1e-6
 NOT_RIGHT = (judged_steps.WRONG, judged_steps.FOLLOWS)
 """Statuses of numbers that differ from the right ones."""
 
+ChangedSteps: TypeAlias = tuple[Finding, Change]
+"""A possible cause that is a change of some steps: its description, and the change."""
+
 Cause: TypeAlias = tuple[Finding, Change | Problem]
-"""A possible cause: its description, and the change, or the other problem, that it is."""
+"""A possible cause; it may also be that another problem was calculated."""
 
 
 class CauseSearch:
@@ -74,13 +79,27 @@ class CauseSearch:
         first = comparison.steps[comparison.wrong[0]]
         assert isinstance(first, Difference)  # as the others hold nothing wrong
         self._first, step = first, first.step
-        row = first.farthest[step.axes.index(step.trailing[0])] if first.farthest else 0
-        start = max(min(row, step.array.shape[2] - FEW_ROWS), 0)
-        self._rows = slice(start, start + FEW_ROWS)
+        farthest = dict(zip(step.axes, first.farthest or (), strict=False))
+
+        def few(axis: int, count: int, size: int) -> slice:
+            start = max(min(farthest.get(step.trailing[axis], 0), size - count), 0)
+            return slice(start, start + count)
+
+        n, m = step.array.shape[2:4]
+        is_long = step.trailing[-1] not in TOKEN_AXES and not first.fault
+        region = few(0, FEW_ROWS, n), few(-1, FEW_FEATURES, m) if is_long else ALL
         self._limit = MARGIN * comparison.limit(step, first.values)
-        self._common = Common(self._trace, step)
-        self._right, self._wrong = map(self._on_paper, (step.array, step.from_paper(first.values)))
-        self._effects: dict[bytes, tuple[Array, Change]] = {}
+        self._some_rows = SomeRows(self._trace, step, region)
+        self._right, self._wrong = (
+            step.on_paper(cut(array, region))
+            for array in (step.array, step.from_paper(first.values))
+        )
+        self._ignored = np.isnan(self._wrong)
+        if comparison.is_masked(step):  # what a finite fill gives where a query sees no key
+            equal = wrong(np.zeros_like, made_of(self._trace["masked"]))
+            filled = step.on_paper(self._some_rows({"masked": equal}))
+            self._ignored |= distance(self._wrong, filled) <= self._limit
+        self._effects: dict[bytes, tuple[Array, ChangedSteps]] = {}
 
     def cause(self) -> Finding | None:
         """Return the convention, or else the mistake, that gives the first wrong array.
@@ -95,17 +114,17 @@ class CauseSearch:
         before = [first.step.name, *(name for name in earlier if name in matrices)]
         every = [*before, *(name for name in matrices if name not in before)]
         arrays = {name: one.values for name, one in matrices.items() if isinstance(one, Written)}
-        conventions = [*by_conventions(self._trace, arrays)]
+        conventions = self._near(by_conventions(self._trace, arrays))
         if fitting := self._fitting(conventions, every):
             return nearest(fitting)
         convention_count = len(self._effects)
         if first.fault:
             axes = " × ".join(first.step.axes)
             return Finding("wrong_shape", first.fault, f"The axes are {axes}.")
-        mistakes: list[Cause] = [
+        mistakes = self._near(
             (one.finding(first.step), one.change)
             for one in mistakes_before(self._comparison, first.step)
-        ]
+        )
         if fitting := self._fitting(mistakes, before):
             of_all = [one for one in fitting if self.misfit(every, one[2]) <= 1]
             return nearest(of_all or fitting)
@@ -113,11 +132,24 @@ class CauseSearch:
         alone = [name for name in every if name in before or not self._is_off(name)]
         if alone != every and (fitting := self._fitting(conventions, alone)):
             return nearest(fitting)
-        for together, *pair in self._pairs(convention_count):
-            if self.misfit(every, together, is_pair=True) <= 1:
-                causes = (*conventions, *mistakes)
-                return said_of(*(one for one, change in causes if _is_in(pair, change)))
+        for pair in self._pairs(convention_count):
+            if self._few_rows(pair[1], is_pair=True)[0] and self.misfit(every, pair[1]) <= 1:
+                return pair[0]
         return None
+
+    def _near(self, causes: Iterable[Cause]) -> list[Cause]:
+        """Return the causes that give a few rows of the first wrong array; note their effects."""
+        near: list[Cause] = []
+        for finding, change in causes:
+            if isinstance(change, Problem):
+                near.append((finding, change))
+                continue
+            is_near, effect = self._few_rows(change)
+            near += [(finding, change)] if is_near else []
+            if effect is not None and (np.abs(effect) > self._limit).any():
+                key = effect.round(ROUNDED_OFF).tobytes()
+                self._effects.setdefault(key, (effect, (finding, change)))
+        return near
 
     def _fitting(
         self, causes: Iterable[Cause], names: Collection[str]
@@ -126,19 +158,23 @@ class CauseSearch:
         every = [(self.misfit(names, change), finding, change) for finding, change in causes]
         return [one for one in every if one[0] <= 1]
 
+    def gives_first(self, change: Change) -> bool:
+        """Return True if the first wrong array is what is calculated instead."""
+        return self._few_rows(change)[0] and self.misfit(self._comparison.wrong[:1], change) <= 1
+
     def _is_off(self, name: str) -> bool:
         return any(map(self._comparison.steps[name].has, NOT_RIGHT))
 
-    def _pairs(self, convention_count: int) -> Iterator[tuple[Change, Change, Change]]:
-        """Yield pairs of changes, made together and each by itself: two conventions first.
+    def _pairs(self, convention_count: int) -> Iterator[ChangedSteps]:
+        """Yield pairs of causes as one: two conventions first.
 
-        The first changes that were tried are conventions. Of each kind the likeliest pairs come
-        first. Effects of two changes do not just add up, but most of what is wrong is the sum of
+        The first causes that were tried are conventions. Of each kind the likeliest pairs come
+        first. Effects of two causes do not just add up, but most of what is wrong is the sum of
         some multiples of them, as least squares find it.
         """
         if not self._effects:
             return
-        rows, changes = zip(*islice(self._effects.values(), MAX_EFFECTS), strict=True)
+        rows, causes = zip(*islice(self._effects.values(), MAX_EFFECTS), strict=True)
         effects = np.array([self._wrong - self._right, *rows]).reshape(len(rows) + 1, -1)
         effects = np.nan_to_num(effects, posinf=BLOCKING_EFFECT, neginf=-BLOCKING_EFFECT)
         wanted, products = effects[1:] @ effects[0], effects[1:] @ effects[1:].T
@@ -152,18 +188,10 @@ class CauseSearch:
         for kind, most in enumerate(MAX_PAIRS):
             places = np.flatnonzero(kinds == kind)
             likely = places[np.argsort(-explained[places])]
-            pairs = ((changes[i[at]], changes[j[at]]) for at in likely)
-            every = ((both(self._trace, *pair), *pair) for pair in pairs)
-            yield from islice(((change, *pair) for change, *pair in every if change), most)
+            pairs = (both(self._trace, causes[i[at]], causes[j[at]]) for at in likely)
+            yield from islice(filter(None, pairs), most)
 
-    def _on_paper(self, array: Array) -> Array:
-        """Return the few rows of an array of the first wrong step."""
-        rows: Array = self._first.step.on_paper(cut(array, (self._rows, ALL)))
-        return rows
-
-    def misfit(
-        self, names: Iterable[str], instead: Change | Problem, is_pair: bool = False
-    ) -> float:
+    def misfit(self, names: Iterable[str], instead: Change | Problem) -> float:
         """Return how far arrays are from what is calculated instead, in the maximum difference.
 
         It is ∞, and not all arrays are looked at, where one is farther than that, or where no
@@ -171,8 +199,6 @@ class CauseSearch:
         """
         if isinstance(instead, Problem):
             same, other = self._calculated(instead)
-        elif not self._gives_few_rows(instead, is_pair):
-            return np.inf
         else:
             same, other = self._replayed(instead)
         comparison = self._comparison
@@ -195,30 +221,26 @@ class CauseSearch:
             is_seen = is_seen or self._is_off(name)
         return farthest if is_seen else np.inf
 
-    def _gives_few_rows(self, change: Change, is_pair: bool) -> bool:
-        """Return False if a change does not give a few rows of the first wrong array.
+    def _few_rows(self, change: Change, is_pair: bool = False) -> tuple[bool, Array | None]:
+        """Return whether a few rows of the first wrong array may be what is calculated instead.
 
-        An array of another shape has the sizes of these rows, beside the number of all rows.
+        Also how this differs from the right rows, if it has their shape. An array of another shape
+        has the sizes of these rows, beside the number of all rows.
         """
         step = self._first.step
         try:
-            some = SomeRows(self._common, self._rows, change, is_pair)
-            numbers = step.on_paper(some(step))
+            array = self._some_rows(change, is_pair)
+            numbers = step.on_paper(array)
             if self._first.fault:
-                of_row = sizes_of(some(step)[:, :, :1].shape)
+                of_row = sizes_of(array[:, :, :1].shape)
                 of_array = sizes_of(self._comparison.matrices[step.name].texts.shape)
                 others = (of_array[:i] + of_array[i + 1 :] for i in range(len(of_array)))
-                return of_row in (of_array, *others)
-            array = self._wrong.reshape(numbers.shape)
-            if not is_pair and numbers.shape == self._right.shape:
-                effect = numbers - self._right
-                key = effect.round(ROUNDED_OFF).tobytes()
-                if (distance(self._right, numbers) > self._limit).any():
-                    self._effects.setdefault(key, (effect, change))
-            is_off = distance(array, numbers) > self._limit
-            return not (is_off & ~(np.isnan(array) | self._comparison.blind(step, some))).any()
+                return of_row in (of_array, *others), None
+            is_off = distance(self._wrong.reshape(numbers.shape), numbers) > self._limit
         except ValueError:  # NumPy's, for shapes that do not go together
-            return False
+            return False, None
+        is_near = not (is_off & ~self._ignored.reshape(numbers.shape)).any()
+        return is_near, numbers - self._right if numbers.shape == self._right.shape else None
 
     def _replayed(self, change: Change) -> tuple[Container[str], Callable[[Step], Array]]:
         """Return the steps that stay as they are, and what gives the numbers of the others."""
@@ -239,10 +261,6 @@ class CauseSearch:
 
         same = {step.name for step in self._trace if np.array_equal(step.array, numbers(step))}
         return same, numbers
-
-
-def _is_in(changes: Iterable[Change], change: Change | Problem) -> bool:
-    return any(one is change for one in changes)
 
 
 class WithCause(NamedTuple):
@@ -285,7 +303,7 @@ def compared(
     """
     best, said = Comparison(trace, arrays, marking, dtype), list[str]()
     for words, change in right_ways(trace, arrays) if best.wrong else ():
-        if best.wrong and CauseSearch(best).misfit(best.wrong[:1], change) <= 1:
+        if best.wrong and CauseSearch(best).gives_first(change):
             again = Comparison(equivalent_forms.with_change(trace, change), arrays, marking, dtype)
             if len(again.wrong) < len(best.wrong):
                 best = again
@@ -297,21 +315,21 @@ def compared(
     return best, tuple(said)
 
 
-def said_of(one: Finding, other: Finding) -> Finding:
-    """Return what is said of two causes that only together give the numbers."""
-    what = f"Two causes at once. {one.message} {other.message}"
-    return Finding(one.id, what, f"{one.advice} {other.advice}", together=(one, other))
+def both(trace: Trace, one: ChangedSteps, other: ChangedSteps) -> ChangedSteps | None:
+    """Return two causes that only together give the numbers, as one.
 
-
-def both(trace: Trace, one: Change, other: Change) -> Change | None:
-    """Return two changes made together; None if they change the same part of an operation."""
-    change = {**one, **other}
-    for name in one.keys() & other.keys():
-        merged = _merged(made_of(trace[name]), one[name], other[name])
+    It is None if they change the same part of an operation.
+    """
+    (first, one_change), (second, other_change) = one, other
+    change = {**one_change, **other_change}
+    for name in one_change.keys() & other_change.keys():
+        merged = _merged(made_of(trace[name]), one_change[name], other_change[name])
         if merged is None:
             return None
         change[name] = merged
-    return change
+    what = f"Two causes at once. {first.message} {second.message}"
+    advice = f"{first.advice} {second.advice}"
+    return Finding(first.id, what, advice, together=(first, second)), change
 
 
 def _merged(right: Expression, one: Expression, other: Expression) -> Expression | None:

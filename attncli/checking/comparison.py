@@ -154,14 +154,16 @@ class Comparison(Judge):
         equal = np.zeros_like(masked.array)
         return Replay(self.trace, lambda step: equal if step is masked else None)
 
+    def is_masked(self, step: Step) -> bool:
+        """Return True for rows of queries, after the mask."""
+        later = dropwhile(lambda name: name != "masked", self.trace.steps)
+        return step.trailing[:1] == ("query",) and step.name in [*later][1:]
+
     def blind(self, step: Step, numbers: Callable[[Step], Array]) -> Array:
         """Return which cells of a step, on paper, are of queries that see no key in some head."""
-        masked = self.trace.steps.get("masked")
-        later = dropwhile(lambda name: name != "masked", self.trace.steps)
-        is_row = step.trailing[:1] == ("query",) and step is not masked
-        if masked is None or not is_row or step.name not in later:
+        if not self.is_masked(step):
             return np.zeros((1,) * len(step.axes), bool)
-        blind = (numbers(masked) == -np.inf).all(axis=-1, keepdims=True)
+        blind = (numbers(self.trace["masked"]) == -np.inf).all(axis=-1, keepdims=True)
         for axis, name in enumerate(LEADING):
             blind = blind if name in step.leading else blind.any(axis=axis, keepdims=True)
         cells: Array = step.on_paper(blind)
