@@ -6,7 +6,7 @@ What a cause gives is looked at in a few rows first: most are far off there.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator
-from itertools import islice
+from itertools import islice, product
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -99,7 +99,7 @@ class CauseSearch:
             equal = wrong(np.zeros_like, made_of(self._trace["masked"]))
             filled = step.on_paper(self._some_rows({"masked": equal}))
             self._ignored |= distance(self._wrong, filled) <= self._limit
-        self._effects: dict[bytes, tuple[Array, ChangedSteps]] = {}
+        self._effects: dict[bytes, tuple[Array, list[ChangedSteps]]] = {}
 
     def cause(self) -> Finding | None:
         """Return the convention, or else the mistake, that gives the first wrong array.
@@ -133,8 +133,12 @@ class CauseSearch:
         if alone != every and (fitting := self._fitting(conventions, alone)):
             return nearest(fitting)
         for pair in self._pairs(convention_count):
-            if self._few_rows(pair[1], is_pair=True)[0] and self.misfit(every, pair[1]) <= 1:
-                return pair[0]
+            alike = filter(None, (both(self._trace, *causes) for causes in product(*pair)))
+            first_of_them = next(alike, None)
+            if first_of_them and self._few_rows(first_of_them[1], is_pair=True)[0]:
+                for finding, change in (first_of_them, *alike):
+                    if self.misfit(every, change) <= 1:
+                        return finding
         return None
 
     def _near(self, causes: Iterable[Cause]) -> list[Cause]:
@@ -148,7 +152,7 @@ class CauseSearch:
             near += [(finding, change)] if is_near else []
             if effect is not None and (np.abs(effect) > self._limit).any():
                 key = effect.round(ROUNDED_OFF).tobytes()
-                self._effects.setdefault(key, (effect, (finding, change)))
+                self._effects.setdefault(key, (effect, []))[1].append((finding, change))
         return near
 
     def _fitting(
@@ -165,8 +169,8 @@ class CauseSearch:
     def _is_off(self, name: str) -> bool:
         return any(map(self._comparison.steps[name].has, NOT_RIGHT))
 
-    def _pairs(self, convention_count: int) -> Iterator[ChangedSteps]:
-        """Yield pairs of causes as one: two conventions first.
+    def _pairs(self, convention_count: int) -> Iterator[tuple[list[ChangedSteps], ...]]:
+        """Yield pairs of causes, each with those that give the same rows: two conventions first.
 
         The first causes that were tried are conventions. Of each kind the likeliest pairs come
         first. Effects of two causes do not just add up, but most of what is wrong is the sum of
@@ -188,8 +192,7 @@ class CauseSearch:
         for kind, most in enumerate(MAX_PAIRS):
             places = np.flatnonzero(kinds == kind)
             likely = places[np.argsort(-explained[places])]
-            pairs = (both(self._trace, causes[i[at]], causes[j[at]]) for at in likely)
-            yield from islice(filter(None, pairs), most)
+            yield from ((causes[i[at]], causes[j[at]]) for at in likely[:most])
 
     def misfit(self, names: Iterable[str], instead: Change | Problem) -> float:
         """Return how far arrays are from what is calculated instead, in the maximum difference.
@@ -302,11 +305,12 @@ def compared(
     Also sentences on that way, and on numbers that are not compared.
     """
     best, said = Comparison(trace, arrays, marking, dtype), list[str]()
-    for words, change in right_ways(trace, arrays) if best.wrong else ():
-        if best.wrong and CauseSearch(best).gives_first(change):
+    search = CauseSearch(best) if best.wrong else None
+    for words, change in right_ways(trace, arrays) if search else ():
+        if search and search.gives_first(change):
             again = Comparison(equivalent_forms.with_change(trace, change), arrays, marking, dtype)
             if len(again.wrong) < len(best.wrong):
-                best = again
+                best, search = again, CauseSearch(again) if again.wrong else None
                 said.append(words)
     if count := sum(best.apart.values()):
         cells = f"{count} {'cell' if count == 1 else 'cells'} of queries that see no key"

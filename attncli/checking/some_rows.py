@@ -37,7 +37,8 @@ class SomeRows:
         self._last, self._region = last, region
         # The steps, with an operation, in an expression.
         self._sources: dict[Expression, list[str]] = {}
-        # What a region of the result of an operation needs.
+        # What a region of the result of an operation needs. It is known by its slices, which are
+        # those of `region`, or `ALL`: a slice is no key of a dictionary.
         self._regions: dict[tuple[object, ...], tuple[list[Region], Region]] = {}
         # Arrays of regions: of steps by the changes on which they depend, and of products of
         # inputs, which many changes only rearrange.
@@ -93,7 +94,7 @@ class SomeRows:
         return operation
 
     def _regions_of(self, operation: Operation, region: Region) -> tuple[list[Region], Region]:
-        key = operation, *_ends(region)
+        key = operation, *map(id, region)
         if key not in self._regions:
             self._regions[key] = regions_of(operation, region)
         return self._regions[key]
@@ -126,7 +127,7 @@ class SomeRows:
         return region == (ALL, ALL) and self._key(step, region) not in self._kept
 
     def _key(self, step: Step, region: Region) -> tuple[object, ...]:
-        return step.name, *_ends(region), self._changes[step.name]
+        return step.name, *map(id, region), self._changes[step.name]
 
     def _once(
         self, key: tuple[object, ...], expression: Expression, region: Region, is_kept: bool = True
@@ -144,7 +145,7 @@ class SomeRows:
             factors = [f.operand if isinstance(f, Transposed) else f for f in expression.operands]
             if all(map(is_input, factors)):
                 types = map(type, expression.operands)
-                key = *factors, *types, *_ends(region)
+                key = *factors, *types, *map(id, region)
                 return self._once(key, expression, region)
         return self._result(expression, region)
 
@@ -155,8 +156,3 @@ class SomeRows:
         pairs = zip(expression.operands, regions, strict=True)
         result: Array = apply_to(expression, [self._evaluate(*pair) for pair in pairs])
         return cut(result[(None,) * (4 - result.ndim)], rest)  # a function may leave out axes
-
-
-def _ends(region: Region) -> tuple[int | None, ...]:
-    """Return what tells a region, as a slice is no key of a dictionary."""
-    return tuple(end for part in region for end in (part.start, part.stop))
