@@ -6,11 +6,10 @@ operations in the steps or another problem.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import chain
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -22,9 +21,8 @@ from attncli.checking.judging.readings import Way
 from attncli.checking.mistakes import lines_of_numpy, of_places, of_scores, of_weights
 from attncli.checking.mistakes.convention import Arrays, Convention, Keys, Search
 from attncli.checking.mistakes.conventions_of_layouts import OF_LAYOUTS
-from attncli.checking.mistakes.conventions_of_places import OF_PLACES
+from attncli.checking.mistakes.conventions_of_places import OF_PLACES, causal
 from attncli.checking.mistakes.conventions_of_programs import OF_PROGRAMS
-from attncli.core.attention.masks import Mask
 from attncli.core.calculation.compute import compute
 from attncli.core.calculation.mistake import (
     Blanks,
@@ -33,7 +31,6 @@ from attncli.core.calculation.mistake import (
     Ways,
     is_named,
     is_weight,
-    made_by,
     made_of,
     mistake,
     wrong,
@@ -43,7 +40,7 @@ from attncli.core.errors import InputError
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, replace
 from attncli.core.tape.evaluation import Change, transform
-from attncli.core.tape.operations import MatMul, Scale, Transposed
+from attncli.core.tape.operations import MatMul, Transposed
 from attncli.core.tape.step import Expression, Step
 
 
@@ -123,33 +120,6 @@ def _weights_transposed(*names: str) -> Search:
             yield replace(node, right=Transposed(node.right))
 
     return mistake("", "")(transposed).changes
-
-
-def _causal(other: Callable[[Mask, Mask], Mask]) -> Search:
-    """Return the search of another causal mask.
-
-    It is made of the mask as it is written, and of the one that is placed behind a cache.
-    """
-
-    def masked(step: Step, trace: Trace) -> Ways:
-        mask = trace.problem.rules.mask
-        written = {key: value for key, value in mask.items() if key in trace.problem.mask}
-        if mask.get("causal"):
-            for one in of_places.masked_by(other(written, mask), step):
-                yield {step.name: one}, {}
-
-    return masked
-
-
-def _scaled_over(divisor: Callable[[Mapping[str, int]], float]) -> Search:
-    def scaled(step: Step, trace: Trace) -> Ways:
-        node, sizes = made_by(Scale, step), trace.problem.sizes
-        if node and step.plain.startswith("scaled"):
-            over = divisor({x: sizes.size(x) or 1 for x in ("d_k", "d_model")})
-            if over != 1:  # which changes nothing
-                yield {step.name: Scale(node.operand, over=over)}, {}
-
-    return scaled
 
 
 def _batch_second(step: Step, trace: Trace) -> Ways:
@@ -239,12 +209,12 @@ CONVENTIONS: dict[str, Convention] = {
     "causal_strict": Convention(
         "The causal mask blocks a token's own key, too.",
         "Keep the diagonal: a token sees itself.",
-        (_causal(lambda _, placed: {**placed, "offset": placed.get("offset", 0) - 1}),),
+        (causal(lambda _, placed: {**placed, "offset": placed.get("offset", 0) - 1}),),
     ),
     "causal_bottom_right": Convention(
         "The causal mask is aligned at the bottom right: the last query sees every key.",
         "Write mask: {{causal: true, align: bottom-right}}.",
-        (_causal(lambda written, _: {**written, "align": "bottom-right"}),),
+        (causal(lambda written, _: {**written, "align": "bottom-right"}),),
     ),
     "softmax_over_queries": Convention(
         "The softmax was taken over the queries.",
@@ -259,12 +229,12 @@ CONVENTIONS: dict[str, Convention] = {
     "scaled_by_d_k": Convention(
         "The scores were divided by d_k, not by √d_k.",
         "Divide them by √d_k, or write scale: 1/d_k.",
-        (_scaled_over(lambda sizes: float(sizes["d_k"])),),
+        (_only_in(of_scores.scaled_by_d_k, "scaled"),),
     ),
     "scaled_by_sqrt_d_model": Convention(
         "The scores were divided by √d_model, not by √d_k.",
         "Take the size of one head, or write scale: 1/sqrt(d_model).",
-        (_scaled_over(lambda sizes: sqrt(sizes["d_model"])),),
+        (_only_in(of_scores.scaled_by_sqrt_d_model, "scaled"),),
     ),
     "scaled_by_sqrt_d_v": Convention(
         "The scores were divided by √d_v, not by √d_k.",

@@ -11,8 +11,8 @@ import numpy as np
 from attncli.checking.mistakes import lines_of_numpy, of_choices, of_places
 from attncli.checking.mistakes.convention import Convention, Keys, Search
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.angles import PAIRS, Waves
-from attncli.core.attention.masks import Masked, first_place
+from attncli.core.attention.angles import Waves
+from attncli.core.attention.masks import Mask, Masked
 from attncli.core.attention.position_operations import (
     Angles,
     Frequencies,
@@ -23,7 +23,7 @@ from attncli.core.attention.position_operations import (
 )
 from attncli.core.attention.scores import MergeHeads, SplitHeads
 from attncli.core.attention.weights import ADJUSTED
-from attncli.core.calculation.mistake import Ways, made_by, made_of, wrong
+from attncli.core.calculation.mistake import Changes, Ways, made_by, made_of, mistake, wrong
 from attncli.core.calculation.trace import Trace
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
@@ -112,11 +112,24 @@ def _as_stored(old: Expression) -> Expression:
     return wrong(lambda _: array_of(old), old)
 
 
-def _top_left(step: Step, trace: Trace) -> Ways:
-    mask = trace.problem.rules.mask
-    if mask.get("causal") and first_place(mask, *step.array.shape[-2:]):
-        for masked in of_places.masked_by({**mask, "align": "top-left", "offset": 0}, step):
-            yield {step.name: masked}, {}
+def causal(other: Callable[[Mask, Mask], Mask]) -> Search:
+    """Return the search of another causal mask.
+
+    It is made of the mask as it is written, and of the one that is placed behind a cache.
+    """
+
+    def masked(step: Step, trace: Trace) -> Ways:
+        mask = trace.problem.rules.mask
+        written = {key: value for key, value in mask.items() if key in trace.problem.mask}
+        if mask.get("causal"):
+            for one in of_places.masked_by(other(written, mask), step):
+                yield {step.name: one}, {}
+
+    return masked
+
+
+def _top_left(_: Mask, placed: Mask) -> Mask:
+    return {**placed, "align": "top-left", "offset": 0}
 
 
 # ---- rotations
@@ -132,40 +145,29 @@ def _before_heads(step: Step, trace: Trace) -> Ways:
         yield {step.name: SplitHeads(whole, heads)}, {}
 
 
-def _with_waves(field: str, other: Callable[[Turning, Trace], Any]) -> Search:
-    """Return the search of another value of a field of all waves."""
+def _with_waves(field: str, other: Callable[[Any, Step, Trace], Any]) -> Search:
+    """Return the search of another value of a field of all waves; `other` takes the right one."""
 
-    def changed(step: Step, trace: Trace) -> Ways:
-        node = step.operation
-        if isinstance(node, Turning):
-            right, used = getattr(node.waves, field), other(node, trace)
-            if used != right:
-                waves = replace(node.waves, **{field: used})
-                words = {field: _word(used), f"right_{field}": _word(right)}
-                yield {step.name: replace(node, waves=waves)}, words
+    def changed(step: Step, trace: Trace) -> Changes:
+        def others(right: Any) -> list[Any]:
+            return [other(right, step, trace)]
 
-    return changed
+        return of_places.with_waves(step, trace, Turning, field, others)
+
+    return mistake("", "")(changed).changes
 
 
-def _word(value: Any) -> str:
-    return f"{value:.12g}" if isinstance(value, float) else str(value)
-
-
-def _other_pairs(node: Turning, trace: Trace) -> str:
-    return PAIRS[1 - PAIRS.index(node.waves.pairs)]
-
-
-def _base(base: float) -> Callable[[Turning, Trace], float]:
-    return lambda node, trace: base
+def _base(base: float) -> Callable[[Any, Step, Trace], float]:
+    return lambda right, step, trace: base
 
 
 def _cached(trace: Trace) -> int:
     return trace.problem.sizes.size("p") or 0
 
 
-def _where_all_stand(first: Callable[[Trace], int]) -> Callable[[Turning, Trace], int]:
+def _where_all_stand(first: Callable[[Trace], int]) -> Callable[[int, Step, Trace], int]:
     """Return the one position of all tokens, if they come one by one; else that of the first."""
-    return lambda node, trace: first(trace) if len(node.trailing) == 1 else node.waves.start
+    return lambda right, step, trace: first(trace) if len(step.trailing) == 1 else right
 
 
 # ---- biases
@@ -208,7 +210,7 @@ OF_PLACES: dict[str, Convention] = {
         "The causal mask is aligned at the top left: the first query sees the first key alone.",
         "Align it at the bottom right, as new tokens see those of the cache, too: SDPA's is_causal "
         "does not.",
-        (_top_left, _sees_the_first(lambda t: 1), _sees_the_first(lambda t: t)),
+        (causal(_top_left), _sees_the_first(lambda t: 1), _sees_the_first(lambda t: t)),
     ),
     "cache_dropped": Convention(
         "The keys and values of the cache were not used: only the new ones were.",
@@ -234,7 +236,7 @@ OF_PLACES: dict[str, Convention] = {
     "other_pairs": Convention(
         "The pairs of features were {pairs}, not {right_pairs}.",
         "Pair {right_pairs}, or write pairs: {pairs} in positions.",
-        (_with_waves("pairs", _other_pairs),),
+        (of_places.other_pairs.changes,),
         line=lines_of_numpy.pairs_as_in_the_problem,
     ),
     "angle_negative": Convention(
@@ -256,8 +258,8 @@ OF_PLACES: dict[str, Convention] = {
         "The positions were counted from another number.",
         "New tokens go on from the number of keys in the cache; without one, count from 0.",
         (
-            _with_waves("start", lambda node, trace: node.waves.start - _cached(trace)),
-            _with_waves("start", lambda node, trace: node.waves.start + 1),
+            _with_waves("start", lambda right, step, trace: right - _cached(trace)),
+            _with_waves("start", lambda right, step, trace: right + 1),
         ),
     ),
     "positions_stand_still": Convention(

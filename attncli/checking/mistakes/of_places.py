@@ -53,13 +53,12 @@ def _changed(
     step: Step, trace: Trace, kinds: Any, rule: Callable[[Any], Any], words: Any = EMPTY
 ) -> Changes:
     if isinstance(step.operation, kinds):
+        yield rule(step.operation), words
         like = type(step.operation)
-        every = {s.name: rule(s.operation) for s in trace if type(s.operation) is like}
-        yield every[step.name], words
-        yield every, words
+        yield {s.name: rule(s.operation) for s in trace if type(s.operation) is like}, words
 
 
-def _with_waves(
+def with_waves(
     step: Step, trace: Trace, kinds: Any, field: str, others: Callable[[Any], Iterable[Any]]
 ) -> Changes:
     """Yield other values of a field of the waves; `others` gives them for the right one."""
@@ -73,7 +72,8 @@ def _with_waves(
             used, wanted = (
                 f"{x:.12g}" if isinstance(x, int | float) else str(x) for x in (value, right)
             )
-            yield from _changed(step, trace, kinds, other, {"used": used, "right": wanted})
+            words = {"used": used, "right": wanted, field: used, f"right_{field}": wanted}
+            yield from _changed(step, trace, kinds, other, words)
 
 
 @mistake("The positions were left out.")
@@ -148,17 +148,17 @@ def sine_and_cosine_exchanged(step: Step, trace: Trace) -> Changes:
 
 @mistake("Positions were counted from {used}.", "Count them from {right}.")
 def positions_from_another_start(step: Step, trace: Trace) -> Changes:
-    return _with_waves(step, trace, PLACED, "start", lambda _: (1, 0))
+    return with_waves(step, trace, PLACED, "start", lambda _: (1, 0))
 
 
 @mistake("The base of the angles was {used}.", "Take the base {right}.")
 def another_base(step: Step, trace: Trace) -> Changes:
-    return _with_waves(step, trace, PLACED | Frequencies, "base", lambda _: BASES)
+    return with_waves(step, trace, PLACED | Frequencies, "base", lambda _: BASES)
 
 
 @mistake("The pairs were {used}.", "Pair {right}.")
 def other_pairs(step: Step, trace: Trace) -> Changes:
-    return _with_waves(step, trace, Sinusoids | Rotated, "pairs", lambda _: PAIRS)
+    return with_waves(step, trace, Sinusoids | Rotated, "pairs", lambda _: PAIRS)
 
 
 @mistake(
@@ -196,7 +196,7 @@ def scaling_left_out(step: Step, trace: Trace) -> Changes:
 def _with_scaling(
     step: Step, trace: Trace, other: Callable[[Any], Any], kind: Any = Frequencies
 ) -> Changes:
-    return _with_waves(step, trace, kind, "scaling", lambda right: [other(right)])
+    return with_waves(step, trace, kind, "scaling", lambda right: [other(right)])
 
 
 @mistake("The frequencies were multiplied by the factor.", "Divide them: longer texts turn slower.")
@@ -231,12 +231,12 @@ def ids_left_out(step: Step, trace: Trace) -> Changes:
         for start in (0, 1):
             yield tuple(tuple(range(start, start + len(row))) for row in ids)
 
-    return _with_waves(step, trace, PLACED, "ids", counted)
+    return with_waves(step, trace, PLACED, "ids", counted)
 
 
 @mistake("The positions were read from the other end.", "The first of `ids` is of the first token.")
 def ids_reversed(step: Step, trace: Trace) -> Changes:
-    return _with_waves(step, trace, PLACED, "ids", lambda ids: [tuple(row[::-1] for row in ids)])
+    return with_waves(step, trace, PLACED, "ids", lambda ids: [tuple(row[::-1] for row in ids)])
 
 
 @mistake("1 was added to or taken from each of `ids`.", "They are the positions as they are.")
@@ -245,12 +245,12 @@ def ids_shifted(step: Step, trace: Trace) -> Changes:
         for by in (1, -1):
             yield tuple(tuple(place + by for place in row) for row in ids)
 
-    return _with_waves(step, trace, PLACED, "ids", shifted)
+    return with_waves(step, trace, PLACED, "ids", shifted)
 
 
 @mistake("Pairs took their positions from another row of `ids`.", "Take the rows by `sections`.")
 def sections_exchanged(step: Step, trace: Trace) -> Changes:
-    return _with_waves(step, trace, PLACED, "ids", permutations)
+    return with_waves(step, trace, PLACED, "ids", permutations)
 
 
 # ---- the mask
