@@ -1,18 +1,25 @@
 """Measure how long `attn check` looks for the cause of wrong arrays, beside right ones.
 
-Run `python -m benchmarks.causes`. It prints the processor time of a right dump, that of a wrong one
-and their ratio, and the cause that is named; the smallest of some rounds, in turn.
+Run `OPENBLAS_NUM_THREADS=1 python -m benchmarks.causes`, as a second thread that spins takes time,
+too. For each pair of dumps it prints the processor time of the right
+one, that of the wrong one and their ratio, in this process and as whole commands, and the cause
+that is named; the smallest of some rounds, in turn.
 """
 
 from __future__ import annotations
 
+import json
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import attncli
+from benchmarks.in_turn import ATTN, Command, once
 
 Keys = dict[str, Any]
 ROUNDS = 3
@@ -44,17 +51,41 @@ def dumps() -> Iterator[tuple[str, Keys, Keys, Keys]]:
         yield f"{name}: mean over heads", keys, both, both | {"weights": weights.mean(axis=1)}
 
 
+def measured(*checks: Callable[[], float]) -> str:
+    """Return the smallest times of two checks, made in turn, in ms, and their ratio."""
+    rounds = [[check() for check in checks] for _ in range(ROUNDS)]
+    right, wrong = map(min, zip(*rounds, strict=True))
+    return f"{right * 1e3:6.0f} ms {wrong * 1e3:6.0f} ms {wrong / right:5.1f}"
+
+
+def checked(problem: attncli.Problem, dump: Keys) -> float:
+    before = time.process_time()
+    attncli.check(problem, dump)
+    return time.process_time() - before
+
+
+def commands(folder: Path, problem: attncli.Problem, **dumps: Keys) -> Iterator[Command]:
+    """Yield commands that check dumps in files."""
+    arrays: Keys = problem.matrices()
+    about = {"options": problem.options(), "inputs": [*arrays]}
+    np.savez(folder / "problem.npz", **arrays, options=json.dumps(about))
+    for name, dump in dumps.items():
+        np.savez(folder / f"{name}.npz", **dump)
+        yield Command((*ATTN, "check", "problem.npz", f"{name}.npz"), allowed=(0, 1))
+
+
 def main() -> None:
     """Print a line for each pair of dumps."""
-    for name, keys, *pair in dumps():
-        problem, spent = attncli.Problem(**keys), list[float]()
-        for dump in ROUNDS * pair:
-            before = time.process_time()
-            report = attncli.check(problem, dump)
-            spent.append(time.process_time() - before)
-        right, wrong = min(spent[::2]), min(spent[1::2])
-        found = next((one.id for one in report.findings.values()), "none")
-        print(f"{name:45}{right * 1e3:7.0f} ms {wrong * 1e3:7.0f} ms {wrong / right:6.1f}  {found}")
+    print(f"{'':40}{'in this process':>25}{'whole commands':>27}")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, keys, right, wrong in dumps():
+            problem = attncli.Problem(**keys)
+            here = measured(*(partial(checked, problem, dump) for dump in (right, wrong)))
+            each = commands(Path(folder), problem, right=right, wrong=wrong)
+            whole = measured(*(lambda one=one: once(one, folder).busy for one in each))
+            found = attncli.check(problem, wrong).findings.values()
+            named = next((one.id for one in found), "none")
+            print(f"{name:40}{here}  {whole}  {named}", flush=True)
 
 
 if __name__ == "__main__":
