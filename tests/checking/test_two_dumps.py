@@ -300,7 +300,7 @@ REFUSED = [
     ({}, ("--strict",), "--strict is of answers to a problem"),
     ({}, ("-f", "html"), "-f html shows a problem, and two dumps have none"),
     ({}, ("--dtype", "float8"), "float8"),
-    ({}, ("--rtol", "x"), "--rtol: marking.rtol: x is not a number"),
+    ({}, ("--rtol", "x"), "--rtol: x is not a number"),
 ]
 
 
