@@ -43,9 +43,11 @@ BOUNDS = {
     f"attn compute {GOOD} --color always": 1.3,
     f"attn check {GOOD} wrong.json": 1.5,
     "attn compute many.jsonl -f json --jobs 2": 0.56,
-    "attn compute small.json -f html": 3.0,
+    "attn compute small.json -f html": 2.5,
     "attn compute small.json -f html --live": 8.0,
     "attn compute wide.json -f html": 7.0,
+    "attn compute four.json -f html --live": 2.0,
+    "attn compute layers.json -f html": 1.6,
     "attn compute 4096x8.npz --only output -o out.npz": 0.37,
     "attn compute 16384x8.npz --only output -o out.npz": 0.8,
     "attn compute gpt2.npz --only output -o out.npz": 0.8,
@@ -156,14 +158,19 @@ def classes(folder: Path, less: int) -> list[str]:
     return [f"{PLAIN} check hw.json right", *checks]
 
 
-def blocks(folder: Path, less: int) -> list[str]:
-    """200 sheets of two blocks of a transformer, and one in which all is made up."""
+def two_layers(matrices: Callable[..., Keys]) -> Keys:
+    """Return two blocks of a transformer with 4 tokens and 2 heads."""
     draw = np.random.default_rng(5)
     four = dict.fromkeys(("W_q", "W_k", "W_v", "W_o"), (4, 4))
     more = {"W_1": (4, 8), "b_1": (8,), "W_2": (8, 4), "b_2": (4,)}
-    layers = [whole(draw, **four, **more) for _ in range(2)]
+    layers = [matrices(draw, **four, **more) for _ in range(2)]
     about = {"kind": "transformer", "norm": "layer", "place": "pre", "heads": 2}
-    a_class(folder, {**whole(draw, X=(4, 4)), **about, "layers": layers}, 200 // less)
+    return {**matrices(draw, X=(4, 4)), **about, "layers": layers}
+
+
+def blocks(folder: Path, less: int) -> list[str]:
+    """200 sheets of two blocks of a transformer, and one in which all is made up."""
+    a_class(folder, two_layers(whole), 200 // less)
     return [f"attn check hw.json {given} -f csv" for given in ("sheets", "made_up.yaml")]
 
 
@@ -175,14 +182,39 @@ def jobs(folder: Path, less: int) -> list[str]:
     return [f"attn {words}{more}" for words in work for more in ("", " --jobs 2")]
 
 
+def in_hundredths(draw: Draw, **shapes: tuple[int, ...]) -> Keys:
+    """Draw matrices of numbers with two decimals."""
+    return {name: (draw.integers(-99, 100, size) / 100).tolist() for name, size in shapes.items()}
+
+
 def pages(folder: Path, less: int) -> list[str]:
     """Whole pages of one problem."""
-    for name, *sizes in (("small", 12, 8, 2), ("wide", 24, 16, 4)):
-        problem = with_heads(np.random.default_rng(1), *sizes)
-        del problem["W_o"]
-        (folder / f"{name}.json").write_text(json.dumps(problem))
+    for name, tokens, width, heads in (("small", 12, 8, 2), ("wide", 24, 16, 4)):
+        shapes = dict.fromkeys(("W_q", "W_k", "W_v"), (width, width))
+        keys = in_hundredths(np.random.default_rng(1), X=(tokens, width), **shapes)
+        (folder / f"{name}.json").write_text(json.dumps(keys | {"heads": heads}))
     given = ("small.json -f json", "small.json -f html", "small.json -f html --live")
     return [f"attn compute {one}" for one in (*given, "wide.json -f html")]
+
+
+def live_page(folder: Path, less: int) -> list[str]:
+    """A page of 4 tokens of 4 features that recalculates, also with other tokens and heads."""
+    sizes = dict.fromkeys(("X", "W_q", "W_k", "W_v"), (4, 4))
+    keys = in_hundredths(np.random.default_rng(1), **sizes)
+    (folder / "four.json").write_text(json.dumps(keys))
+    return [f"attn compute four.json -f {form}" for form in ("json", "html", "html --live")]
+
+
+def page_of_layers(folder: Path, less: int) -> list[str]:
+    """A page of two layers of 4 tokens."""
+    (folder / "layers.json").write_text(json.dumps(two_layers(in_hundredths)))
+    return [f"attn compute layers.json -f {form}" for form in ("json", "html", "html --live")]
+
+
+def practice_page(folder: Path, less: int) -> list[str]:
+    """A page to practise on, of the sample next_word."""
+    sample = ROOT / "sample_inputs" / "next_word.yaml"
+    return [f"attn compute {sample} -f json", f"attn worksheet {sample} -f html"]
 
 
 def gradients(folder: Path, less: int) -> list[str]:
@@ -289,7 +321,10 @@ SIZES = (*((1024 * 2**i, 1) for i in range(6)), (4096, 8), (8192, 8), (16384, 8)
 
 PARTS: dict[str, Callable[[Path, int], list[str]]] = {
     part.__name__: part
-    for part in (startup, streams, classes, blocks, jobs, pages, gradients, read, write, layers)
+    for part in (
+        *(startup, streams, classes, blocks, jobs, pages, live_page, page_of_layers),
+        *(practice_page, gradients, read, write, layers),
+    )
 }
 PARTS |= {f"{n}x{heads}": partial(attention_alone, tokens=n, heads=heads) for n, heads in SIZES}
 PARTS["gpt2"] = gpt2
