@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -143,6 +143,11 @@ class Chain(Record, eq=False):
     markup: list[str]
     slots: list[tuple[str, Any, bool]]
 
+    @cached_property
+    def words(self) -> list[tuple[str, Any, bool]]:
+        """The slots without those of numbers."""
+        return [slot for slot in self.slots if slot[0] in ("formula", "")]
+
 
 class CellFormulas:
     """The explanations of a page's cells.
@@ -167,8 +172,10 @@ class CellFormulas:
 
     def begin_cells(self) -> None:
         """Forget what the cells of another problem share."""
+        self.patterns = self.explainer.patterns
         self.chains: dict[object, Chain | None] = {}
         self.name_of, self.number_texts = cache(self._name_of), cache(self._number_texts)
+        self.number_of = cache(lambda leaf: self.shown.get(leaf.cell, 0))
 
     def end(self) -> None:
         """End a problem."""
@@ -183,67 +190,62 @@ class CellFormulas:
             shape = "".join(lines(printer, self.explainer.written(made)))
             fills = printer.fills
         else:
-            shape, fills = self.filled(self.explainer, chain, made, self._number_fills(made))
+            shape, fills = self.filled(chain, made, self._digits(made))
         which = self.shapes.setdefault(shape, len(self.shapes))
-        name = as_text(self.explainer.patterns.cell(step, place))
-        self.cells[number] = [self.lit(self.explainer, made), which, name, *fills]
+        name = as_text(self.patterns.cell(step, place))
+        self.cells[number] = [self.lit(made), which, name, *fills]
 
-    def _number_fills(self, made: Derivation) -> Callable[[str, int, bool], Sequence[object]]:
-        """Return a function that gives the texts of a number in a part of a chain."""
-        digits_of = self.explainer.patterns.digits
-        digits = {part: digits_of(form, made.wanted) for part, form in made.forms.items()}
-
-        def fills(part: str, place: int, is_loose: bool) -> Sequence[object]:
-            if part in digits:
-                return self.number_texts(made.forms[part].leaves[place], digits[part], is_loose)
-            return [(made.unrounded if part == "unrounded" else made.result).replace("-", "−")]
-
-        return fills
+    def _digits(self, made: Derivation) -> dict[str, int]:
+        digits = self.patterns.digits
+        return {part: digits(form, made.wanted) for part, form in made.forms.items()}
 
     def _number_texts(self, leaf: Term, digits: int, is_loose: bool) -> list[object]:
-        printer = Shape(self.shown, self.templates)
-        printer.fill(self.explainer.patterns.shorter(leaf, digits)[0], is_loose)
-        return printer.fills
+        fills: list[object] = [number_fill(self.patterns.number_text(leaf.value, digits), is_loose)]
+        number = self.number_of(leaf) if isinstance(leaf, Leaf) else 0
+        return [*fills, number] if number else fills
 
-    def _name_of(self, explainer: Explainer, leaf: Term, is_row: bool) -> tuple[str, list[object]]:
+    def _name_of(self, leaf: Term, is_row: bool) -> tuple[str, list[object]]:
         printer = Shape({}, self.templates)
-        return printer.named(explainer.patterns.name(leaf, is_row)), printer.fills
+        return printer.named(self.patterns.name(leaf, is_row)), printer.fills
 
-    def lit(self, explainer: Explainer, made: Derivation) -> str:
+    def lit(self, made: Derivation) -> str:
         """Return the cells from which one was made, as runs of their numbers."""
-        return runs(sorted(filter(None, map(self.shown.get, explainer.sources(made)))))
+        name = made.step.name
+        numbers = {self.number_of(leaf) for leaf in made.leaves if leaf.step.name != name}
+        return runs(sorted(numbers - {0}))
 
     def chain_of(self, explainer: Explainer, made: Derivation) -> Chain | None:
         """Return what the explanations of a kind of cells share; None if the cell has no kind."""
         if (kind := made.kind()) is None:
             return None
-        key = explainer, kind
-        if key not in self.chains:
-            self.chains[key] = self._chain(explainer, made)
-        return self.chains[key]
-
-    def _chain(self, explainer: Explainer, made: Derivation) -> Chain | None:
-        printer = _Chain(self.templates, explainer.patterns, made.forms)
-        markup = "".join(lines(printer, explainer.written(made)))
-        return None if printer.is_single else Chain(markup.split(SPLIT), printer.slots)
+        if kind not in self.chains:
+            printer = _Chain(self.templates, self.patterns, made.forms)
+            markup = "".join(lines(printer, explainer.written(made))).split(SPLIT)
+            self.chains[kind] = Chain(markup, printer.slots) if printer.has_patterns else None
+        return self.chains[kind]
 
     def filled(
-        self,
-        explainer: Explainer,
-        chain: Chain,
-        made: Derivation,
-        number: Callable[[str, int, bool], Sequence[object]],
+        self, chain: Chain, made: Derivation, digits: Mapping[str, int] | None = None
     ) -> tuple[str, list[object]]:
-        """Return the markup of an explanation, and what fills its elements."""
+        """Return the markup of an explanation, and what fills its elements.
+
+        Numbers have their count of digits, by the part of the chain; without it, they are left out.
+        """
         fills, shape, rest = list[object](), list[str](), iter(chain.markup)
         shape.append(next(rest))
-        for part, place, is_so in chain.slots:
+        for part, place, is_so in chain.words if digits is None else chain.slots:
             if part == "formula":
-                markup, words = self.name_of(explainer, made.forms["numbers"].leaves[place], is_so)
+                markup, words = self.name_of(made.forms["numbers"].leaves[place], is_so)
                 shape += markup, next(rest)
                 fills += words
+            elif not part:
+                fills += place
+            elif part in made.forms:
+                assert digits is not None  # `words` has no numbers
+                fills += self.number_texts(made.forms[part].leaves[place], digits[part], is_so)
             else:
-                fills += number(part, place, is_so) if part else place
+                number = made.unrounded if part == "unrounded" else made.result
+                fills.append(number_fill(number, is_loose=False))
         return "".join(shape), fills
 
     @property
@@ -295,7 +297,7 @@ BILLION = 10**9
 
 NEGATIVE = tree.Number("-1")
 
-ONE_NUMBER = tree.Pattern(tree.Slot(0))
+ONE_PART = tree.Pattern(tree.Slot(0))
 
 
 class Shape(MathML):
@@ -318,7 +320,7 @@ class Shape(MathML):
     def formulas(self, sign: str, formula: tree.Formula) -> str:
         """Return a formula after a sign, in pieces: a line may break before each term of a sum."""
         if isinstance(formula, tree.Number):
-            formula = tree.Filled(ONE_NUMBER, (formula,))
+            formula = tree.Filled(ONE_PART, (formula,))
         if not isinstance(formula, tree.Filled):
             return " ".join(f"<math>{piece}</math>" for piece in self.pieces(sign, formula))
         key = formula.pattern, sign
@@ -354,8 +356,7 @@ class Shape(MathML):
         """Return the markup of a number, in parentheses if it is `is_loose` and negative."""
         if not isinstance(node, tree.Number):
             return self.named(node)
-        shown = node.text.replace("-", "−")
-        self.keep(f"({shown})" if is_loose and shown[0] == "−" else shown)
+        self.keep(number_fill(node.text, is_loose))
         if node.source is not None and (number := self.shown.get(node.source)):
             self.fills.append(number)
         return '<mn class="s"></mn>'
@@ -403,6 +404,12 @@ class Shape(MathML):
         return f'<{kind} class="s"></{kind}>'
 
 
+def number_fill(words: str, is_loose: bool) -> str:
+    """Return the text of a number, in parentheses if it is `is_loose` and negative."""
+    shown = words.replace("-", "−")
+    return f"({shown})" if is_loose and shown[0] == "−" else shown
+
+
 SPLIT = "\0"
 """Placeholder for a part of a pattern that is filled in; it occurs in no text."""
 
@@ -430,21 +437,22 @@ class _Chain(Shape):
 
     Attributes:
         slots: those of the chain.
-        is_single: whether a part is no pattern.
+        has_patterns: whether each part of the chain is a pattern, or one name or number.
     """
 
     def __init__(self, templates: Templates, patterns: Patterns, forms: Mapping[str, Form]) -> None:
         super().__init__({}, templates)
         self.patterns, self.forms = patterns, forms
         self.slots: list[tuple[str, Any, bool]] = []
-        self.is_single = False
+        self.has_patterns = True
 
     def begin(self, part: str | int) -> None:
         self.part = str(part)
 
     def formulas(self, sign: str, formula: tree.Formula) -> str:
-        of_pattern = isinstance(formula, tree.Filled)
-        self.is_single |= not of_pattern and self.part in ("formula", *self.forms)
+        if isinstance(formula, tree.Cell):
+            formula = tree.Filled(ONE_PART, (formula,))
+        self.has_patterns &= isinstance(formula, tree.Filled | tree.Number)
         return super().formulas(sign, formula)
 
     def fill_part(self, formula: tree.Filled, part: tree.Formula, is_loose: bool) -> str:
@@ -454,7 +462,7 @@ class _Chain(Shape):
             self.slots.append(("", self.fills[before:], False))
             return markup
         has_names, place, is_row = self.part == "formula", 0, False
-        if formula.pattern is not ONE_NUMBER:
+        if formula.pattern is not ONE_PART:
             form = self.forms["numbers" if has_names else self.part]
             place, is_row = self.patterns.pattern(form, has_names)[1][part.index]
         self.slots.append((self.part, place, is_row if has_names else is_loose))

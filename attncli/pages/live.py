@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import zlib
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import cache, partial
@@ -24,7 +25,7 @@ from attncli.core.calculation.trace import Trace
 from attncli.core.errors import InputError
 from attncli.core.explaining import terms
 from attncli.core.explaining.explain import CellPlace, Derivation, Explainer, Explanation
-from attncli.core.explaining.terms import Chosen, Leaf, Named, Term, structure
+from attncli.core.explaining.terms import Chosen, Leaf, Named, Term
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text as as_text
 from attncli.core.numbers.written import NumberAsWritten
@@ -124,9 +125,10 @@ class LiveFormulas(CellFormulas):
         self.programs = Programs()
 
     def begin(self, trace: Trace, before: int, decimals: int, full: bool) -> PageCells:
-        self.begin_cells()
         self.page_cells = LiveCells(trace, before, self.programs)
         self.worlds = Worlds(trace, decimals, full, self.page_cells.fixed)
+        self.explainer = self.worlds.real
+        self.begin_cells()
         self.which: dict[tuple[Chain, str], int] = {}
         self.id_of = cache(self.page_cells.id_of)
         return self.page_cells
@@ -135,7 +137,7 @@ class LiveFormulas(CellFormulas):
         """Add the explanations of a cell in several worlds, of which the first is the real one."""
         self.shown = shown
         variants: dict[int, list[Any]] = {}
-        name = as_text(self.worlds.real.patterns.cell(step, place))
+        name = as_text(self.patterns.cell(step, place))
         for explainer, made in self.worlds.derive(step, place):
             chain, conditions = self.chain_of(explainer, made), list[Any]()
             if chain is None:
@@ -144,23 +146,23 @@ class LiveFormulas(CellFormulas):
                 which = self.shapes.setdefault(as_json(shape), len(self.shapes))
                 conditions, texts, leaves = printer.conditions, printer.texts, printer.leaves
             else:
-                markup, texts = self.filled(explainer, chain, made, lambda *_: ())
+                markup, texts = self.filled(chain, made)
                 if (key := (chain, markup)) not in self.which:
-                    shape = [markup, *self._about(explainer, chain, made)]
+                    shape = [markup, *self._about(chain, made)]
                     self.which[key] = self.shapes.setdefault(as_json(shape), len(self.shapes))
                 which = self.which[key]
                 leaves = [[*map(self.id_of, form.leaves)] for form in made.forms.values()]
-            about = [conditions, which, self.lit(explainer, made), name, texts]
+            about = [conditions, which, self.lit(made), name, texts]
             variants.setdefault(which, [*about, *leaves])
         self.cells[number] = list(variants.values())
 
-    def _about(self, explainer: Explainer, chain: Chain, made: Derivation) -> list[Any]:
+    def _about(self, chain: Chain, made: Derivation) -> list[Any]:
         """Return what the cells of a kind share beside their markup, as `LiveShape.about`."""
         slots, places = list[Any](), {part: place for place, part in enumerate(made.forms)}
         for part, place, is_so in chain.slots:
             if part == "formula":
                 leaf = made.forms["numbers"].leaves[place]
-                slots += [0 for _ in self.name_of(explainer, leaf, is_so)[1]]
+                slots += [0 for _ in self.name_of(leaf, is_so)[1]]
             elif part in places:
                 slots.append([places[part], place, *[1] * is_so])
             elif part == "unrounded":
@@ -232,7 +234,8 @@ class Worlds:
         self.rounds = trace.problem.round is not None
         self.real = Explainer(trace, decimals, full, to_refill=True)
         worlds = (partial(self._numbers, number) for number in WORLDS)
-        self.others = [Explainer(trace, decimals, full, numbers, True) for numbers in worlds]
+        about = trace, decimals, full
+        self.others = [Explainer(*about, one, True, self.real.patterns) for one in worlds]
         self.choosing: dict[Step, Sequence[Explainer]] = {}
 
     def _numbers(self, number: float, step: Step) -> Array:
@@ -242,24 +245,38 @@ class Worlds:
         """Return how a cell was made, then the same for other outcomes of choices."""
         real = self.real.derive(step, place)
         if step not in self.choosing:
-            keys = [_key(one.derive(step, place)) for one in self.others]
-            self.choosing[step] = self.others if any(key != _key(real) for key in keys) else []
+            keys = [self._key(one.derive(step, place)) for one in self.others]
+            is_choosing = any(key != self._key(real) for key in keys)
+            self.choosing[step] = self.others if is_choosing else []
         others = [(one, one.derive(step, place)) for one in self.choosing[step]]
         if self.rounds and "unfolded" in real.forms:  # which may not give the rounded result
             others.append((self.real, replace(real, forms={"numbers": real.forms["numbers"]})))
-        return [(self.real, real), *(pair for pair in others if not _has_nan(pair[1]))]
+        if not others:
+            return [(self.real, real)]
+        found = {self._reasons(real): (self.real, real)}
+        for one, made in others:
+            if not _has_nan(made):
+                found.setdefault(self._reasons(made), (one, made))
+        return [*found.values()]
+
+    def _key(self, made: Derivation) -> tuple[int, ...]:
+        """Return what is equal for formulas that differ only in their numbers."""
+        letters = (letter.operands[0] for letter in terms.terms_in(made.term, Named))
+        forms = [*made.forms.values(), *map(self.real.patterns.form, letters)]
+        return tuple([form.structure for form in forms])
+
+    def _reasons(self, made: Derivation) -> object:
+        """Return what is equal for formulas of the same cells for the same reasons."""
+        choices = [one for one in terms.terms_in(made.term, Chosen) if one.words]
+        form, seen = self.real.patterns.form, [part for one in choices for part in one.seen]
+        said = (*[one.words for one in choices], *[form(part).structure for part in seen])
+        return self._key(made), said, tuple([(leaf.step, leaf.at) for leaf in made.leaves])
 
 
 def _has_nan(made: Derivation) -> bool:
     choices = (choice for choice in terms.terms_in(made.term, Chosen) if choice.words)
-    seen = [part.value for choice in choices for part in choice.seen]
-    return bool(np.isnan([made.value, *seen]).any())
-
-
-def _key(made: Derivation) -> object:
-    letters = (letter.operands[0] for letter in terms.terms_in(made.term, Named))
-    worked = [*(form.term for form in made.forms.values()), *letters]
-    return [structure(term, [], []) for term in worked]
+    values = [part.value for choice in choices for part in choice.seen]
+    return any(map(math.isnan, [made.value, *values]))
 
 
 class LiveShape(Shape):

@@ -93,8 +93,11 @@ def page_parts(
     yield "</body>\n</html>\n"
 
 
+JSON_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 def as_json(values: object) -> str:
-    return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+    return JSON_ENCODER.encode(values)
 
 
 def file_text(name: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import cast
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from attncli.core.explaining.patterns import FilledFormula, Form, Patterns, line
 from attncli.core.explaining.terms import Chosen, Leaf, Named, Term
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import pieces, text
-from attncli.core.records import EMPTY, Record, replace
+from attncli.core.records import EMPTY, Record
 from attncli.core.tape.cell_names import Cells, Index, at_of, cell_name
 from attncli.core.tape.step import Operation, Step
 from attncli.core.text.numbers import DEFAULT_DECIMALS
@@ -235,7 +236,7 @@ class Derivation(Record, eq=False):
 
     Attributes:
         term: the number with its history.
-        value: the number that the step has, and `result` its text.
+        value: the number that the step has, and `result` its text; "" if it is filled in later.
         unrounded: the text of the number before the step rounded it; "" if that changed nothing.
         forms: of its formulas with numbers, by the part of the chain; none if it is given.
     """
@@ -253,6 +254,13 @@ class Derivation(Record, eq=False):
         """The text that its formulas should give."""
         return self.unrounded or self.result
 
+    @property
+    def leaves(self) -> Sequence[Leaf]:
+        """The cells from which it was made, and those that choices saw."""
+        if self.forms and not self.forms["numbers"].others:
+            return cast("list[Leaf]", self.forms["numbers"].leaves)
+        return [*terms.terms_in(self.term, Leaf, reasons=True)]
+
     def kind(self) -> object:
         """Return what is equal for cells whose explanations differ only in what fills them.
 
@@ -261,7 +269,14 @@ class Derivation(Record, eq=False):
         if not self.forms:
             return "given"
         form, *others = self.forms.values()
-        if not form.is_plain or not isinstance(self.term, terms.Made):  # parts may be repeated
+        if not form.leaves or any(isinstance(one, Named) or one.words for one in form.others):
+            return None
+        part = self.term
+        while isinstance(part, Chosen):
+            part = part.operands[0]
+        if isinstance(part, Leaf) and (
+            self.unrounded or part.value != self.value or part.step.name.isdigit()
+        ):  # parts may be repeated
             return None
         is_repeated = self.unrounded == self.result
         structures = [form.structure, *[other.structure for other in others]]
@@ -278,6 +293,7 @@ class Explainer:
         full: bool = False,
         numbers: Callable[[Step], Array] | None = None,
         to_refill: bool = False,  # whether other numbers are filled in later: no part is left out
+        patterns: Patterns | None = None,  # those of another one, which it shares
     ) -> None:
         self.trace = trace
         self.decimals = decimals
@@ -285,7 +301,7 @@ class Explainer:
         self.to_refill = to_refill
         self.of_trace = numbers is None
         self.worked = terms.StepTerms(numbers)
-        self.patterns = Patterns(decimals, full, trace.problem.columns, to_refill)
+        self.patterns = patterns or Patterns(decimals, full, trace.problem.columns, to_refill)
         self.unfolded = cache(self._unfolded)
 
     def explain(self, step: Step, place: Index) -> Explanation:
@@ -297,12 +313,14 @@ class Explainer:
         at, patterns = at_of(step, place), self.patterns
         term = self.worked.term(step, at)
         value = terms.shortest(step.array[at]) if self.of_trace else term.value
-        result = patterns.number_text(value, self.decimals)
+        result = "" if self.to_refill else patterns.number_text(value, self.decimals)
         if step.operation is None or step.is_given:
-            return Derivation(step, place, term, value, result)
-        is_other = term.value != value or (self.to_refill and any(terms.terms_in(term, terms.Made)))
-        rounded = self.trace.problem.round is not None and is_other
-        unrounded = patterns.number_text(term.value, self.decimals) if rounded else ""
+            return Derivation(step, place, term, value, result, "", EMPTY)
+        unrounded = ""
+        if self.trace.problem.round is not None and (
+            term.value != value or (self.to_refill and any(terms.terms_in(term, terms.Made)))
+        ):
+            unrounded = patterns.number_text(term.value, self.decimals)
         forms = {"numbers": patterns.form(term)}
         if any(map(_unfolds, forms["numbers"].leaves)):
             whole = terms.replaced(term, self.unfolded)
@@ -314,8 +332,10 @@ class Explainer:
         """Return the explanation of a cell by how it was made."""
         patterns, term, forms = self.patterns, made.term, made.forms
         told = [*terms.terms_in(term, (Named, Chosen))]
-        sources = self.sources(made)
-        name, result = patterns.cell(made.step, made.place), tree.Number(made.result)
+        cells = dict.fromkeys([leaf.cell for leaf in made.leaves])
+        sources = tuple([cell for cell in cells if cell[0] != made.step.name])
+        name = patterns.cell(made.step, made.place)
+        result = tree.Number(made.result or patterns.number_text(made.value, self.decimals))
         ends: dict[str, tree.Formula] = {"name": name, "result": result}
         if not forms:
             nodes = ends | {"numbers": result}
@@ -336,15 +356,6 @@ class Explainer:
             return terms.replaced(self.worked.term(part.step, part.at), self.unfolded)
         return part
 
-    def sources(self, made: Derivation) -> tuple[CellPlace, ...]:
-        """Return the cells from which one was made, each once."""
-        if made.forms and made.forms["numbers"].is_plain:
-            leaves = made.forms["numbers"].leaves
-        else:
-            leaves = [*terms.terms_in(made.term, Leaf, reasons=True)]
-        cells = dict.fromkeys([leaf.cell for leaf in leaves if isinstance(leaf, Leaf)])
-        return tuple([cell for cell in cells if cell[0] != made.step.name])
-
     def _letters(
         self, told: Sequence[Term], worked: dict[str, FilledFormula]
     ) -> Iterator[tree.Formula]:
@@ -356,7 +367,7 @@ class Explainer:
 
     def _reason(self, chosen: Chosen) -> tree.Formula:
         """Return the words of a choice with numbers in their places."""
-        seen = [self.patterns.number(term) for term in chosen.seen]
+        seen = [self.patterns.number(term, self.decimals) for term in chosen.seen]
         largest = max(chosen.seen, key=lambda term: term.value)
         several = sum(term.value == largest.value for term in chosen.seen) > 1
         name = self.patterns.names(self.patterns.form(chosen.seen[0]))
@@ -364,7 +375,7 @@ class Explainer:
             "{which}": tree.Words("the first largest" if several else "the largest"),
             "{seen}": tree.Relation((name, seen[0])) if name is not None else seen[0],
             "{all}": tree.Listed(tuple(seen)),
-            "{largest}": replace(self.patterns.number(largest)),  # also one of {all}
+            "{largest}": self.patterns.number(largest, self.decimals),
         }
         pieces = [p.strip() for p in re.split(r"(\{\w+\})", chosen.words) if p.strip()]
         return tree.Phrase(tuple(places.get(piece, tree.Words(piece)) for piece in pieces))

@@ -28,13 +28,13 @@ MAX_NAMES_SHOWN = 4
 class Form(Record, eq=False):
     """A term as its leaves, in a structure that it shares with others.
 
-    It is plain if it has no choices, and all leaves are cells.
+    `others` are its choices, and the terms that have a letter.
     """
 
     term: Term
     structure: int
     leaves: list[Term]
-    is_plain: bool
+    others: list[Term]
 
 
 class FilledFormula(Record, eq=False):
@@ -66,10 +66,10 @@ class Patterns:
         self.cell, self.row = cache(cell), cache(row)
 
     def form(self, term: Term) -> Form:
-        leaves, choices = list[Term](), list[Chosen]()
-        structure = terms.structure(term, leaves, choices)  # its hash takes longer than a number's
+        leaves, others = list[Term](), list[Term]()
+        structure = terms.structure(term, leaves, others)  # whose hash takes longer than a number's
         number = self.structures.setdefault(structure, len(self.structures))
-        return Form(term, number, leaves, not choices and Named not in map(type, leaves))
+        return Form(term, number, leaves, others)
 
     def names(self, form: Form) -> tree.Formula | None:
         """Return the formula with names of cells and rows; None if it is only a number."""
@@ -85,7 +85,7 @@ class Patterns:
     def numbers(self, form: Form, result: str) -> tuple[tree.Formula, FilledFormula]:
         """Return the formula with numbers, with digits enough to give the result; and its parts."""
         digits = self.digits(form, result)
-        numbers = [self.shorter(leaf, digits)[0] for leaf in form.leaves]
+        numbers = [self.number(leaf, digits) for leaf in form.leaves]
         pattern, shown = self.pattern(form, has_names=False)
         slots = [place for place, _ in shown]
         filled = _filled(pattern, [numbers[place] for place in slots])
@@ -95,12 +95,14 @@ class Patterns:
         """Return how many digits of its numbers a formula needs to give the result."""
         key = form.structure
         for digits in range(self.decimals, MAX_DIGITS_OF_FLOATS + 1):
+            if self.to_refill:
+                break
             shorter = [self.shorter(leaf, digits) for leaf in form.leaves]
-            if self.to_refill or all(is_whole for _, _, is_whole in shorter):
+            if all(is_whole for _, is_whole in shorter):
                 break  # more digits would not change the numbers
             if key not in self.workers:
                 self.workers[key] = terms.worker(form.term)
-            if self.prints(self.workers[key](iter([value for _, value, _ in shorter])), result):
+            if self.prints(self.workers[key](iter([value for value, _ in shorter])), result):
                 break
         return digits
 
@@ -111,15 +113,15 @@ class Patterns:
         wanted = _as_float(result)
         return shown == wanted or abs(shown - wanted) <= unit / 2
 
-    def number(self, term: Term) -> tree.Number:
-        return self.shorter(term, self.decimals)[0]
-
-    def _shorter(self, term: Term, digits: int) -> tuple[tree.Number, float, bool]:
-        """Return the number of a term, its value, and whether more digits would not change it."""
+    def number(self, term: Term, digits: int) -> tree.Number:
         source = term.cell if isinstance(term, Leaf) else None
+        return tree.Number(self.number_text(term.value, digits), source)
+
+    def _shorter(self, term: Term, digits: int) -> tuple[float, bool]:
+        """Return the value of a term's text, and whether more digits would not change it."""
         text = self.number_text(term.value, digits)
         value = _as_float(text)
-        return tree.Number(text, source), value, value == term.value and "e" not in text
+        return value, value == term.value and "e" not in text
 
     def pattern(self, form: Form, has_names: bool) -> tuple[tree.Pattern, list[tuple[int, bool]]]:
         """Return a formula with slots, and for each the place of its leaf and whether it is a row.

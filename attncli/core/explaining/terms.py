@@ -82,20 +82,19 @@ class Term(Element):
 
 
 class Leaf(Term):
-    """A cell of a step or of an input.
+    """A cell of a step or of an input, by its place in the step's array."""
 
-    Attributes:
-        at: its place in the step's array.
-        cell: the name of the step, and the place on paper.
-    """
-
-    __slots__ = ("at", "cell", "step")
+    __slots__ = ("at", "step")
 
     def __init__(self, step: Step, at: tuple[int, ...], value: float) -> None:
         self.step = step
         self.at = at
-        self.cell = step.name, place_of(step, at)
         self.value = value
+
+    @property
+    def cell(self) -> tuple[str, Index]:
+        """The name of the step, and the place on paper."""
+        return self.step.name, place_of(self.step, self.at)
 
 
 class Constant(Term):
@@ -234,21 +233,24 @@ def worker(term: Term) -> Callable[[Iterator[float]], float]:
     return total
 
 
-def structure(term: Term, leaves: list[Term], choices: list[Chosen]) -> object:
+def structure(term: Term, leaves: list[Term], others: list[Term]) -> object:
     """Return a key that is equal for terms that differ only in what `replaced` replaces.
 
-    What it replaces is added to a list, in the same order, and choices to another one.
+    What it replaces is added to a list, in the same order; choices and what has a letter to others.
     """
+    if isinstance(term, Leaf):
+        leaves.append(term)
+        return None
     if isinstance(term, Made):
         if term.op in ("+", "-"):
             parts = summands(term)
-            return "+", *[(minus, structure(part, leaves, choices)) for minus, part in parts]
-        return term.op, *[structure(operand, leaves, choices) for operand in term.operands]
-    if isinstance(term, Chosen):
-        choices.append(term)
-        return structure(term.operands[0], leaves, choices)
+            return "+", *[(minus, structure(part, leaves, others)) for minus, part in parts]
+        return term.op, *[structure(operand, leaves, others) for operand in term.operands]
     if isinstance(term, Constant):
         return getattr(term.number, "formula", None), term.value
+    others.append(term)
+    if isinstance(term, Chosen):
+        return structure(term.operands[0], leaves, others)
     leaves.append(term)
     return None
 
@@ -265,6 +267,7 @@ class StepTerms:
         self.is_trace = numbers is None
         self.begun: set[Step] = set()
         self.inputs: dict[Step, Array] = {}
+        self.whole: set[Step] = set()  # those of `inputs` whose leaves are all there
         self.done: dict[Step, Array] = {}
 
     def term(self, step: Step, at: Index) -> Term:
@@ -286,8 +289,12 @@ class StepTerms:
 
     def leaves(self, step: Step, region: Region = (ALL, ALL)) -> Array:
         """Return the array of a step, or a region of it, with a leaf for each number."""
+        if step in self.whole:
+            return cut(self.inputs[step], region)
         if step not in self.inputs:
             self.inputs[step] = np.empty(step.array.shape, object)
+        if region == (ALL, ALL):
+            self.whole.add(step)
         array = cut(self.inputs[step], region)
         numbers = np.broadcast_to(self.numbers(step), step.array.shape)
         ends = zip(region, step.array.shape[2:4], strict=True)
