@@ -398,6 +398,7 @@ def test_one_thread_where_blas_is_unknown(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_numpy_of_another_blas_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
+    monkeypatch.setattr(machine, "_openblas_of", machine._openblas_of.__wrapped__)
     assert machine._blas_threads() is None
 
 
