@@ -69,23 +69,15 @@ class Destination(Record):
 class ClassFiles(Record):
     """The flags of a class: headings of its table, its roster, and the manifest of its files."""
 
-    map_: WordList
-    roster: str | None
-    manifest: str | None
+    map_: MapFlag = None
+    roster: Annotated[str | None, options.marking("--for", metavar="FILE", help=CLASS_HELP)] = None
+    manifest: Annotated[str | None, options.more(metavar="FILE", help=MANIFEST_HELP)] = None
 
     @property
     def people(self) -> "Roster | None":
         from attncli.classroom.name_index import read_roster
 
         return None if self.roster is None else read_roster(self.roster, options.standard_input())
-
-
-def _class_files(
-    map_: MapFlag = None,
-    roster: Annotated[str | None, options.marking("--for", metavar="FILE", help=CLASS_HELP)] = None,
-    manifest: Annotated[str | None, options.more(metavar="FILE", help=MANIFEST_HELP)] = None,
-) -> ClassFiles:
-    return ClassFiles(map_, roster, manifest)
 
 
 def _selection(
@@ -106,7 +98,7 @@ def check(
     strict: Annotated[bool, options.marking("--strict", help=STRICT_HELP)] = False,
     asked: Annotated[options.TextsByKey, options.marking_flags()],
     reference: Annotated[str | None, options.more(metavar="FILE", help=REFERENCE_HELP)] = None,
-    of_class: Annotated[ClassFiles, options.FlagGroup(_class_files)],
+    of_class: Annotated[ClassFiles, options.FlagGroup(ClassFiles)],
     problem_only: Annotated[bool, options.content("--problem-only", help=UNSEEN_HELP)] = False,
     format_: Annotated[str | None, options.format_(help=REPORT_FORMATS)] = None,
     out: Annotated[str | None, options.out(help=REPORTS_HELP)] = None,

@@ -79,13 +79,24 @@ class FlagGroup:
     """Flags that together are one argument of a command, each of more than one letter.
 
     Args:
-        value: the function that makes the argument of the values of its flags.
-        flags: what returns the flags; by default, they are the parameters of `value`.
+        value: the function that makes the argument of the values of its flags, or a record.
+        flags: what returns the flags; by default, they are the parameters or fields of `value`.
     """
 
     def __init__(self, value: Callable[..., Any], flags: Callable[[], Flags] | None = None) -> None:
         self.value = value
-        self.flags = flags or (lambda: signature(value).parameters)
+        self.flags = flags or partial(_flags_of, value)
+
+
+def _flags_of(value: Callable[..., Any]) -> Flags:
+    if not isinstance(value, type):
+        return signature(value).parameters
+    fields = ((n, kind, getattr(value, n)) for n, kind in value.__annotations__.items())
+    return {name: _parameter(name, kind, default) for name, kind, default in fields}
+
+
+def _parameter(name: str, kind: Any, default: Any) -> Parameter:
+    return Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, annotation=kind, default=default)
 
 
 def with_flags(command: Command, words: Sequence[str]) -> Command:
@@ -127,11 +138,15 @@ def _names_of(flag: Parameter) -> Sequence[str]:
     return written or [f"--{flag.name.replace('_', '-')}"]
 
 
+JOBS_HELP = "How many processes share the work; 0 is one for each processor."
+CLUSTER_HELP = "The scheduler of a cluster of dask.distributed that does the work."
+
+
 class Workers(Record):
     """Who shares the work: how many processes of this machine, or the cluster of an address."""
 
-    jobs: int
-    cluster: str | None
+    jobs: Annotated[int, more("--jobs", metavar="N", min=0, help=JOBS_HELP)] = 1
+    cluster: Annotated[str | None, more("--cluster", metavar="ADDRESS", help=CLUSTER_HELP)] = None
 
     def pool(self) -> "Pool | None":
         """Return the processes that share the work, if any do."""
@@ -144,17 +159,6 @@ class Workers(Record):
         if self.jobs != 1:
             raise fail("--jobs and --cluster exclude each other", hint="leave out --jobs")
         return pools.Cluster(self.cluster)
-
-
-JOBS_HELP = "How many processes share the work; 0 is one for each processor."
-CLUSTER_HELP = "The scheduler of a cluster of dask.distributed that does the work."
-
-
-def _workers(
-    jobs: Annotated[int, more("--jobs", metavar="N", min=0, help=JOBS_HELP)] = 1,
-    cluster: Annotated[str | None, more("--cluster", metavar="ADDRESS", help=CLUSTER_HELP)] = None,
-) -> Workers:
-    return Workers(jobs, cluster)
 
 
 class Settings(Record):
@@ -188,7 +192,7 @@ def _settings(
     return Settings(set_, allow_outside, _texts(**keys))
 
 
-WorkerFlags = Annotated[Workers, FlagGroup(_workers)]
+WorkerFlags = Annotated[Workers, FlagGroup(Workers)]
 
 TextsByKey: TypeAlias = Mapping[str, str]
 """What flags of keys set: texts, by key."""
@@ -272,7 +276,7 @@ def _texts(**values: str | list[str] | None) -> TextsByKey:
 def _flag(name: str, *names: str, multiple: bool = False, **settings: Any) -> Parameter:
     form = WordList if multiple else str | None
     option = Option(None, *names, **settings)  # in `Annotated` it would take twice the time
-    return Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, annotation=form, default=option)
+    return _parameter(name, form, option)
 
 
 LARGE_FILES = 2**20

@@ -98,7 +98,7 @@ def compute(
         reloads=reloads,
     )
     _refuse_parts(selection, format_, format_ == "table" and out is None)
-    display = replace(display, pager=display.pager and not watch)
+    display = replace(display, no_pager=display.no_pager or watch)
     new_run = partial(Run, sources, overrides, keep_going, quiet)
     work = partial(_write, new_run, selection, format_, out, verbose, display, workers)
     if watch:

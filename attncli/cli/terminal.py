@@ -75,20 +75,12 @@ Each is stronger than the one before; of the colours nearest to the shades above
 class Display(Record):
     """How lines are shown: in which colours, and whether a pager shows more than one screen."""
 
-    color: Color
-    theme: Theme = "auto"
-    pager: bool = True
+    color: Annotated[Color, more("--color", help="When to colour.")] = "auto"
+    theme: Annotated[Theme, more("--theme", help="The terminal's background.")] = "auto"
+    no_pager: Annotated[bool, more("--no-pager", help="Print long output at once.")] = False
 
 
-def _display(
-    color: Annotated[Color, more("--color", help="When to colour.")] = "auto",
-    theme: Annotated[Theme, more("--theme", help="The terminal's background.")] = "auto",
-    no_pager: Annotated[bool, more("--no-pager", help="Print long output at once.")] = False,
-) -> Display:
-    return Display(color, theme, not no_pager)
-
-
-DisplayFlags = Annotated[Display, FlagGroup(_display)]
+DisplayFlags = Annotated[Display, FlagGroup(Display)]
 
 
 def is_terminal() -> bool:
@@ -132,7 +124,7 @@ def as_bytes(
 
 
 def write_pages(pieces: Iterable[bytes], display: Display) -> None:
-    write_bytes(_paged(iter(pieces)) if display.pager else pieces, None)
+    write_bytes(pieces if display.no_pager else _paged(iter(pieces)), None)
 
 
 def _styles(theme: Theme) -> dict[str, "Style"]:

@@ -18,7 +18,7 @@ from attncli.core.text.strings import visible
 from attncli.pages.html import Answers, traces
 from attncli.pages.markup import Script, matrix_table, page_parts, text
 from attncli.printing import verdicts
-from attncli.printing.blocks import SIGN_STYLES, Comparison, Group, Heading, Sentence, Table
+from attncli.printing.blocks import SIGN_STYLES, ComparedMatrices, Group, Heading, Sentence, Table
 from attncli.printing.class_report import Tally
 from attncli.printing.report import Remark, about, remarks
 from attncli.printing.selection import ReportSelection, Selection
@@ -108,7 +108,7 @@ def _table(table: Table) -> str:
     return f'<div class="scroll"><table>{parts}</table></div>'
 
 
-def _comparison(comparison: Comparison) -> str:
+def _comparison(comparison: ComparedMatrices) -> str:
     """Return what the student wrote: the page of the problem shows what is right."""
     parts = list[str]()
     for one in comparison.matrices:
@@ -122,7 +122,7 @@ HTML_WRITERS: Mapping[type, Callable[[Any], str]] = {
     Heading: _heading,
     Sentence: _sentence,
     Table: _table,
-    Comparison: _comparison,
+    ComparedMatrices: _comparison,
 }
 
 

@@ -259,14 +259,14 @@ class ComparedMatrix(Record, eq=False):
     is_wrong: bool  # whether a number is wrong, and not only carried forward or rounded early
 
 
-class Comparison(Record):
+class ComparedMatrices(Record):
     """A student's wrong numbers: in their matrices, and by the names of their cells."""
 
     matrices: Sequence[ComparedMatrix]  # of each head or batch; () for arrays from a program
     cells: Table | None
 
 
-Block = Heading | Sentence | Formulas | Table | Comparison
+Block = Heading | Sentence | Formulas | Table | ComparedMatrices
 
 Group = Iterable[Block]
 """Blocks that belong together; a page is groups, with a blank line between on a terminal."""

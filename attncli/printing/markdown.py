@@ -285,7 +285,7 @@ def _rows(table: blocks.Table) -> str:
     return _text_table([escaped(head) for head in table.heads] or [""] * len(rules), rules, rows)
 
 
-def _comparison(comparison: blocks.Comparison) -> str:
+def _comparison(comparison: blocks.ComparedMatrices) -> str:
     return _rows(comparison.cells) if comparison.cells else ""
 
 
@@ -294,5 +294,5 @@ MARKDOWN_WRITERS: Mapping[type, Callable[[Any], str]] = {
     blocks.Sentence: _sentence,
     blocks.Formulas: _formulas,
     blocks.Table: _rows,
-    blocks.Comparison: _comparison,
+    blocks.ComparedMatrices: _comparison,
 }

@@ -83,7 +83,7 @@ def _table(table: blocks.Table, width: int | None) -> Iterator[Line]:
             yield from wrapped(line, width, hanging="    ")
 
 
-def _comparison(comparison: blocks.Comparison, width: int | None) -> Iterator[Line]:
+def _comparison(comparison: blocks.ComparedMatrices, width: int | None) -> Iterator[Line]:
     """Yield wrong matrices whole, or else the names of their wrong cells."""
     wrong = [one for one in comparison.matrices if one.is_wrong]
     if comparison.cells and (not wrong or any(one.yours.is_cut for one in wrong)):
@@ -100,6 +100,6 @@ PROSE_WRITERS: Mapping[type, Callable[[Any, int | None], Iterable[Line]]] = {
     blocks.Sentence: _sentence,
     blocks.Formulas: _formulas,
     blocks.Table: _table,
-    blocks.Comparison: _comparison,
+    blocks.ComparedMatrices: _comparison,
 }
 """The writer of each block, which has `width` columns of the terminal."""

@@ -192,7 +192,7 @@ def _remark(report: Report, judged: Judged, selection: ReportSelection, solution
     compared = tuple(_compared(judged, selection, report.strict, solution))
     parts = list[Block]()
     if cells or compared:
-        parts.append(blocks.Comparison(compared, _table(cells, selection, solution)))
+        parts.append(blocks.ComparedMatrices(compared, _table(cells, selection, solution)))
     parts += _sentences(report, judged, solution)
     return Remark(
         step=judged.step,

@@ -11,7 +11,7 @@ from attncli.core.errors import Fault, InputError, Place, below, fail, located, 
 from attncli.core.numbers.forms import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
 from attncli.core.numbers.matrices import as_block, grid_in
 from attncli.core.problem.key_values import key_of, with_keys
-from attncli.core.problem.keys import KEYS, KINDS, OF_TOKENS, WITH_PARTS
+from attncli.core.problem.keys import KEYS, KINDS, OF_TOKENS, WITH_PARTS, kind_of_config
 from attncli.core.problem.marking import FLAGS
 from attncli.core.problem.problem import Forms, Problem
 from attncli.core.problem.rows import (
@@ -34,10 +34,6 @@ if TYPE_CHECKING:
 
 LABELLED_TEXTS = ("X", "memory")
 """Matrices whose text blocks may have a word beside each row, which names its token."""
-
-
-OF_CONFIGS = {kind.config_key: kind for kind in KINDS.values() if kind.config_key}
-"""The kind of problems that a model's config becomes, by the key that tells one."""
 
 
 class Overrides(Record):
@@ -133,9 +129,9 @@ def from_flags(overrides: Overrides) -> Problem:
 
 def _problem(document: Document, overrides: Overrides, forms: Forms | None = None) -> Problem:
     options = {k: x if "." in k else flag_value(k, x) for k, x in overrides.options.items()}
-    if key := next((key for key in OF_CONFIGS if key in document.values), ""):
+    if of_config := kind_of_config(document.values):
         with located(document.locate):
-            keys = OF_CONFIGS[key].problem_of(document.values, overrides.length or 1)
+            keys = of_config.problem_of(document.values, overrides.length or 1)
         document = replace(document, values=keys, open_keys=())
     elif overrides.length is not None:
         hint = "the tokens of a problem are the rows of its X"

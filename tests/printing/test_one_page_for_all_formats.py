@@ -14,7 +14,7 @@ import attncli
 from attncli.core.formulas.text import text
 from attncli.core.tape.step import Operation
 from attncli.formats import FORMATS
-from attncli.printing.blocks import Comparison, Matrix
+from attncli.printing.blocks import ComparedMatrices, Matrix
 from attncli.printing.layout import plain_text
 from attncli.printing.page import page_of
 from attncli.printing.report import remarks
@@ -105,7 +105,7 @@ def test_every_format_shows_the_wrong_numbers_of_a_report(form: str) -> None:
             assert verdict(report) in shown.replace("\\", "")
             said = remarks(report, ReportSelection())
             blocks = (block for one in said.values() for block in one.blocks)
-            tables = [block.cells for block in blocks if isinstance(block, Comparison)]
+            tables = [block.cells for block in blocks if isinstance(block, ComparedMatrices)]
             marked = {row[1][0] for table in tables if table for row in table.rows}
             assert all(given in shown for given in marked)
             compared += len(marked)

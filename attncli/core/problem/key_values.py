@@ -21,7 +21,7 @@ from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.matrices import as_raw, grid_in, to_array
 from attncli.core.numbers.other_words import NOT_CALCULATED, import_named
 from attncli.core.numbers.written import dotted, is_open, name_of, shape_words
-from attncli.core.problem.keys import BESIDE_KINDS, KEYS, KINDS, WITH_PARTS
+from attncli.core.problem.keys import BESIDE_KINDS, KEYS, KINDS, WITH_PARTS, kind_of_config
 from attncli.core.problem.rows import PATTERNS, row_name
 from attncli.core.problem.shapes import heads_of
 from attncli.core.records import EMPTY
@@ -241,10 +241,10 @@ def read_keys(named: Mapping[str, Any], copy: bool) -> tuple[dict[str, Any], dic
     values: dict[str, Any] = {}
     faults: list[Fault] = []
     _look_up(named)
-    if "model_type" in named:
+    if kind := kind_of_config(named):
         message = "this is the config.json of a model, not a problem"
         hint = "attn count config.json counts its work, and attncli.load reads it as shapes"
-        raise fail(message, "model_type", hint=hint)
+        raise fail(message, kind.config_key, hint=hint)
     for key, written in named.items():
         if key not in KEYS:
             unknown = Fault(f"unknown key {visible(key)}", (key,))

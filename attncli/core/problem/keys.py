@@ -149,6 +149,12 @@ def _add(one: Declared) -> None:
     REPLACES.update(replaces)
 
 
+def kind_of_config(values: Collection[str]) -> Mechanism | None:
+    """Return the kind that the config of a model becomes, by the key that tells one."""
+    kinds = (kind for kind in KINDS.values() if kind.config_key)
+    return next((kind for kind in kinds if kind.config_key in values), None)
+
+
 def meaning_in(kind: str, key: str) -> str:
     """Return what a key means in problems of a kind."""
     return KINDS[kind].rows.get(key, KEYS[key]).meaning
