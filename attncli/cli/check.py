@@ -214,7 +214,7 @@ def _report(
         every_one = chain.from_iterable(students)
         write_lines(pages(groups, [every_one], selection, terminal_width()), target.display)
     else:
-        write = partial(_after_heading, rows) if rows is not None else None
+        write = None if rows is None else lambda parts, selected: chain(rows((), selected), parts)
         targets.write_format("reports", format_, students, selection, out, write)
     if not selection.quiet:
         if target.feedback is not None:
@@ -277,12 +277,6 @@ def _marked(
     if rows is not None:
         of_student = (b"".join(rows(student, replace(selection, follows=True))),)
     return Marked(of_student, tally, errors, status, page)
-
-
-def _after_heading(
-    rows: "Write", parts: Iterable[bytes], selection: "ReportSelection"
-) -> Iterator[bytes]:
-    return chain(rows((), selection), parts)
 
 
 def _watched(students: Iterable[Marked], statuses: set[int], tally: "Tally") -> Iterator[Marked]:

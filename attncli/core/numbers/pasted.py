@@ -34,6 +34,7 @@ from attncli.core.numbers.parser import NumberError
 from attncli.core.records import replace
 from attncli.core.text.strings import regex, visible
 
+SET_NAME = regex(r"\s*[^\W\d][\w^{}]*\s*(?::?=|<-)(?=\s*\S)\s*")
 FACTOR = regex(r"\s*1\.0+(e[-+]\d{2,3})[ \t]*\*[ \t\r]*(?=\n)")
 """The line `1.0e+03 *`, which MATLAB prints above the numbers of which it is a factor."""
 ROW_CONTINUED = regex(r";[ \t]*\.\.\.[ \t]*$", re.MULTILINE)
@@ -65,7 +66,8 @@ def grid_of(text: str) -> LabelledGrid:
         text = ROW_CONTINUED.sub(lambda end: ";".ljust(len(end[0])), text)
     if re.search(ELLIPSIS, text):
         raise NumberError("the numbers in place of … are missing; print or copy the whole matrix")
-    text = _without_name(text)
+    if name := SET_NAME.match(text):
+        text = re.sub(r"[^\n]", " ", name[0]) + text[name.end() :]
     for read in (rows_of_call, rows_at_semicolons):
         if (rows := read(text)) is not None:
             return LabelledGrid(rows)
@@ -104,11 +106,6 @@ def _lines(text: str) -> Words:
     lines = text.splitlines(keepends=True)
     starts = accumulate(map(len, lines), initial=0)
     return [(at, x.rstrip("\r\n")) for at, x in zip(starts, lines, strict=False) if x.strip()]
-
-
-def _without_name(text: str) -> str:
-    name = re.match(r"\s*[^\W\d][\w^{}]*\s*(?::?=|<-)(?=\s*\S)\s*", text)
-    return re.sub(r"[^\n]", " ", name[0]) + text[name.end() :] if name else text
 
 
 def _multiplied(grid: LabelledGrid, power: str) -> LabelledGrid:
