@@ -267,13 +267,14 @@ TYPST = regex(r"\s*mat\(([^()\[\]]*;[^()\[\]]*)\)[\s;,.$]*")
 """A matrix of Typst: mat(1, 2; 3, 4)."""
 
 
+AT_SEMICOLONS = regex(r"\s*\(?\s*(?:\([^();]*;[^()]*\)[\s,]*+){2,}\)?\s*")
+
+
 def rows_at_semicolons(text: str) -> list[Words] | None:
     """Return rows in round brackets if semicolons separate their numbers: (0,5; 0,5), (1; 0)."""
-    if ";" not in text or not re.fullmatch(IN_ROUND_BRACKETS, text):
+    if ";" not in text or not AT_SEMICOLONS.fullmatch(text):
         return None
     rows = [(one.start(1), one[1]) for one in re.finditer(r"\(([^()]+)\)", text)]
-    if len(rows) < 2 or not all(";" in row for _, row in rows):
-        return None
     return [[(at, whole_number(cell)) for at, cell in cells_in(row, ";")] for row in rows]
 
 
