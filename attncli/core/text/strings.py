@@ -122,7 +122,7 @@ def label_text(label: str) -> str:
     return text
 
 
-SIGNS = str.maketrans("", "", "·×ᵀ²√∞−→…‖⊙⎡⎢⎣⎤⎥⎦│─")
+SIGNS = str.maketrans("", "", "·×÷–ᵀ²√∞−→…‖⊙⎡⎢⎣⎤⎥⎦│─")
 """The signs that the tables of nearly every problem hold; each takes one column."""
 
 

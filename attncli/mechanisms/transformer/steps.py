@@ -16,7 +16,6 @@ from attncli.core.arithmetic.floats import Outline
 from attncli.core.attention.normalizers import Hardmax, softmax
 from attncli.core.attention.norms_and_activations import ACTIVATIONS, WITH_GATE, eps_of, normalized
 from attncli.core.attention.parameters import Normalize
-from attncli.core.attention.positions import embedded
 from attncli.core.errors import fail
 from attncli.core.formulas import tree
 from attncli.core.problem.problem import Problem
@@ -41,7 +40,11 @@ def steps(tape: Tape, problem: Problem) -> None:
     """Record every step of each layer, and the logits, the next token and the loss after them."""
     vocabulary = problem.embedding.get("vocabulary", ())
     label(tape, query=problem.tokens, key=problem.tokens, vocabulary=vocabulary)
-    x = embedded(tape, _input(tape, problem), problem.rules.positions)
+    x = _input(tape, problem)
+    if problem.rules.positions:
+        from attncli.core.attention.positions import embedded
+
+        x = embedded(tape, x, problem.rules.positions)
     for number, layer in enumerate(problem.layers or (problem,), 1):
         is_one = not problem.layers
         of_layer = "" if is_one else f"layer {number}: "
