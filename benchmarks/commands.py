@@ -43,6 +43,7 @@ BOUNDS = {
     f"attn compute {GOOD} --color always": 1.3,
     f"attn check {GOOD} wrong.json": 1.5,
     "attn compute many.jsonl -f json --jobs 2": 0.56,
+    "attn count layer.npz": 2.7,
     "attn compute small.json -f html": 2.5,
     "attn compute small.json -f html --live": 8.0,
     "attn compute wide.json -f html": 7.0,
@@ -217,16 +218,31 @@ def practice_page(folder: Path, less: int) -> list[str]:
     return [f"attn compute {sample} -f json", f"attn worksheet {sample} -f html"]
 
 
+def counts(folder: Path, less: int) -> list[str]:
+    """One layer of Llama 3 8B, of whose 637 MB only the headers are read; NumPy alone."""
+    d, inner, shared = 4096, 14336, 1024
+    shapes = {"X": (16, d), "W_q": (d, d), "W_k": (d, shared), "W_v": (d, shared), "W_o": (d, d)}
+    shapes |= {"W_1": (d, inner), "W_2": (inner, d)}
+    keys: Keys = {key: np.zeros(shape, "f4") for key, shape in shapes.items()}
+    keys |= {"kind": "transformer", "norm": "rms", "heads": 32, "kv_heads": 8, "mask": "causal"}
+    np.savez(folder / "layer.npz", **keys)
+    return ["attn --version", f"{PYTHON} -c 'import numpy'", "attn count layer.npz"]
+
+
+def variants(folder: Path, less: int) -> list[str]:
+    """Variants of two layers, to be compared with other checkouts."""
+    return [f"attn vary {ROOT / 'sample_inputs' / 'next_word.yaml'} -n {5 // less or 1}"]
+
+
 def gradients(folder: Path, less: int) -> list[str]:
     """500 small problems without a gradient and with one, and one of 50 states."""
     draw = np.random.default_rng(1)
-    save(folder, "one", small_problems(draw, 1))
     save(folder, "plain", small_problems(draw, 500 // less))
     save(folder, "sum", small_problems(draw, 500 // less, gradient="sum"))
     states = whole(draw, X=(50, 3), A=(4, 7))
     save(folder, "states", [{"kind": "recurrent", **states, "gradient": "sum"}])
     given = ("plain", "sum", "states")
-    return [*(f"attn compute {one}.jsonl -f json" for one in given), "attn vary one.yaml -n 4"]
+    return [f"attn compute {one}.jsonl -f json" for one in given]
 
 
 def write_matrices(folder: Path, less: int) -> None:
@@ -322,8 +338,21 @@ SIZES = (*((1024 * 2**i, 1) for i in range(6)), (4096, 8), (8192, 8), (16384, 8)
 PARTS: dict[str, Callable[[Path, int], list[str]]] = {
     part.__name__: part
     for part in (
-        *(startup, streams, classes, blocks, jobs, pages, live_page, page_of_layers),
-        *(practice_page, gradients, read, write, layers),
+        startup,
+        streams,
+        classes,
+        blocks,
+        jobs,
+        pages,
+        live_page,
+        page_of_layers,
+        practice_page,
+        counts,
+        variants,
+        gradients,
+        read,
+        write,
+        layers,
     )
 }
 PARTS |= {f"{n}x{heads}": partial(attention_alone, tokens=n, heads=heads) for n, heads in SIZES}

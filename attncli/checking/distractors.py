@@ -368,7 +368,10 @@ def alike_pairs(
         few = (lines != lines[0]).sum(axis=0).argsort()[-TELLING_NUMBERS:]
         around = Interval(ends.low[:, None, few], ends.high[:, None, few])
         may_be_close: Array = np.all(agreement.is_within(lines[:, few], around), axis=-1)
-        for key, rows, low, high in zip(keys, may_be_close, ends.low, ends.high, strict=True):
-            is_close = agreement.is_within(lines[rows], Interval(low, high)).all(axis=-1)
-            pairs.update(frozenset((key, keys[i])) for i in np.flatnonzero(rows)[is_close])
-    return {pair for pair in pairs if len(pair) == 2}  # each agrees with itself, too
+        np.fill_diagonal(may_be_close, False)
+        for i in np.flatnonzero(may_be_close.any(axis=-1)).tolist():
+            others = np.flatnonzero(may_be_close[i])
+            ends_of_one = Interval(ends.low[i], ends.high[i])
+            is_close = agreement.is_within(lines[others], ends_of_one).all(axis=-1)
+            pairs.update(frozenset((keys[i], keys[other])) for other in others[is_close])
+    return pairs

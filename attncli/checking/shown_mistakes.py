@@ -116,7 +116,7 @@ class ShownMistakes:
         likely = (place for place, _ in self._faulty.most_common())
         every = (key[:2] for key in self._known)
         rest, most = iter(dict.fromkeys((*faulty, *likely, *every))), other.count if other else inf
-        for count in (len(faulty), LIKELY_FAULTS, None):
+        for count in (len(faulty), LIKELY_FAULTS, None) if other else (None,):
             for one in distractors.at(islice(rest, count)):
                 if one.key in self._shown and one.asked:
                     faults.seen += [one] if one.seen else []

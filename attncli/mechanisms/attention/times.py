@@ -7,9 +7,9 @@ calculates the other times as the lines would, bit by bit, without a record of e
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import chain
 from operator import is_
 from typing import Any, NamedTuple, TypeAlias
 
@@ -66,7 +66,9 @@ def repeated(
                 if tape.skips_times:
                     tape.has_skipped_times = True
                 else:
-                    tape.reserved.append(outline([_size(before_last, last, count)], np.int8))
+                    later = count - RECORDED  # each is as much larger as the last one was
+                    growth = (last.size - before_last.size) * (later + 1) // 2
+                    tape.reserved.append(outline([(last.size + growth) * later], np.int8))
                 return _of_all(state, results, arrays, count)
         before, recorded, in_use = state, len(tape.steps), Outline.in_use
         state, result = lines(t, before)
@@ -75,12 +77,6 @@ def repeated(
             steps = [*tape.steps.values()][recorded:]
             programs.append(Program(before, steps, (*state, *result), Outline.in_use - in_use))
     return state, [AllTimes(Below(parts)) for parts in zip(*results, strict=True)]
-
-
-def _size(before: Program, last: Program, count: int) -> int:
-    """Return the number of bytes of the later times, each as much larger as the last one was."""
-    later = count - RECORDED
-    return last.size * later + (last.size - before.size) * later * (later + 1) // 2
 
 
 def _of_all(
@@ -235,15 +231,22 @@ def _run(before: Program, program: Program, rules: Rules, found: Sequence[Array]
     at_once = max(NUMBERS_AT_ONCE // largest, 1) if batch == 1 else 1
     of_tokens, of_states = _split(before, program, rules, at_once, later)
     after = program.after[:states], program.after[states:]
-    used = {*program.after, *chain.from_iterable(operands for _, operands, _ in of_states)}
+    used = {
+        *program.after,
+        *itertools.chain.from_iterable(operands for _, operands, _ in of_states),
+    }
     moving = used.intersection(place for *_, place in of_tokens)
     for start in range(0, later, at_once):
         _apply(of_tokens, values)
-        elements = [(place, _elements(values[place], batch, at_once)) for place in moving]
+        differing = [
+            (place, [values[place][t : t + 1] for t in range(len(values[place]))])
+            for place in moving
+            if len(values[place]) > batch
+        ]
         results = []
         for t in range(min(at_once, later - start)):
-            for place, arrays in elements:
-                values[place] = arrays[t]
+            for place, elements in differing:
+                values[place] = elements[t]
             _apply(of_states, values)
             state, result = [[values[at] for at in places] for places in after]
             results.append(result)
@@ -269,9 +272,9 @@ def _split(
         apply = with_plain_floats(operation).apply
         is_of_state = isinstance(operation, Below) or not changed.isdisjoint(operands)
         if isinstance(operation, Below):
-            apply = Growing(array_of(operation), later).apply
+            apply = _growing(array_of(operation), later)
         elif isinstance(operation, Row) and _is_moving(one, operation):
-            apply = NextRows(operation.place + 1, 1 if is_of_state else at_once).apply
+            apply = _next_rows(operation.place + 1, 1 if is_of_state else at_once)
         elif isinstance(operation, LOOKED_AT):
             apply = partial(_checked, operation, rules)
         if is_of_state:
@@ -285,37 +288,29 @@ def _apply(lines: Iterable[Line], values: list[Any]) -> None:
         values[place] = apply(*[values[at] for at in operands])
 
 
-def _elements(array: Array, batch: int, count: int) -> list[Array]:
-    """Return the array at each time: elements of the batch, or the same array."""
-    if len(array) <= batch:
-        return [array] * count
-    return [array[place : place + 1] for place in range(len(array))]
+def _next_rows(first: int, at_once: int) -> Callable[[Array], Array]:
+    """Return a function that takes the next rows of a matrix, along the axis of the batch."""
+    starts = itertools.count(first, at_once)
+
+    def apply(matrix: Array) -> Array:
+        start = next(starts)
+        rows = matrix[..., start : start + at_once, :]
+        return rows if at_once == 1 else np.swapaxes(rows, 0, -2)
+
+    return apply
 
 
-class NextRows:
-    """Takes rows of a matrix, each time the next ones, along the axis of the batch."""
+def _growing(rows: Array, later: int) -> Callable[[Array], Array]:
+    """Return a function that puts each time another row below some rows."""
+    room = np.empty((*rows.shape[:-2], later, rows.shape[-1]), rows.dtype)
+    every, ends = joined([rows, room], -2), itertools.count(rows.shape[-2] + 1)
 
-    def __init__(self, first: int, count: int) -> None:
-        self.first, self.count = first, count
+    def apply(row: Array) -> Array:
+        end = next(ends)
+        every[..., end - 1 : end, :] = row
+        return every[..., :end, :]
 
-    def apply(self, matrix: Array) -> Array:
-        rows = matrix[..., self.first : self.first + self.count, :]
-        self.first += self.count
-        return rows if self.count == 1 else np.swapaxes(rows, 0, -2)
-
-
-class Growing:
-    """Puts each time another row below some rows."""
-
-    def __init__(self, rows: Array, later: int) -> None:
-        self.size = rows.shape[-2]
-        self.rows = np.empty((*rows.shape[:-2], self.size + later, rows.shape[-1]), rows.dtype)
-        self.rows[..., : self.size, :] = rows
-
-    def apply(self, row: Array) -> Array:
-        self.rows[..., self.size : self.size + 1, :] = row
-        self.size += 1
-        return self.rows[..., : self.size, :]
+    return apply
 
 
 LOOKED_AT = (Exp, Divide)
