@@ -142,7 +142,10 @@ def _in_parts(
         error = Place(name, line).error(message)
         return work([one._replace(content=error, number=one.number + 1)])
 
-    for some, result in in_order(work, lists, pool, lost):
+    def singly(some: list[Portion]) -> Iterator[Portion]:
+        return chain.from_iterable(one.each() for one in some)
+
+    for some, result in in_order(work, lists, pool, lost, singly):
         part = result
         first, *others = some
         number = number if first.number else 0
@@ -163,4 +166,5 @@ def _in_parts(
         if run.failed and not run.keep_going:
             break
         before, number = part.before, part.number
+        pool.done = before
     run.tell_warnings()

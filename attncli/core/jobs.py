@@ -80,6 +80,7 @@ class Pool:
         self.total = len(items) if isinstance(items, Sized) else 0
         for some, results in in_order(work, lists, self, lambda item: [lost(item)]):
             yield from zip(some, results, strict=True)
+            self.done += len(some)
 
 
 class Processes(Pool):
@@ -193,6 +194,7 @@ def in_order(
     lists: Iterable[list[Item] | None],
     pool: Pool,
     lost: Callable[[Item], Result],
+    singly: Callable[[list[Item]], Iterable[Item]] = iter,
 ) -> Iterator[tuple[list[Item], Result]]:
     """Yield lists of items with their results, in order.
 
@@ -203,6 +205,7 @@ def in_order(
         lists: may hold None where the next list may come late: then all others are finished first.
         pool: where the work is done.
         lost: returns what stands for the result of an item whose process ended again.
+        singly: returns the items of a list that are then worked by themselves.
     """
     most, submit = pool.most or MAX_SUBMITTED, pool.start(work)
     waiting: deque[tuple[list[Item], Future[Result]]] = deque()
@@ -227,9 +230,8 @@ def in_order(
         try:
             results = iter([(items, pool.result(future))])
         except pool.broken:
-            results = map(alone, items)
+            results = map(alone, singly(items))
         yield from results
-        pool.done += len(items)
 
     try:
         for items in chain(lists, [None]):

@@ -15,25 +15,25 @@ from attncli.reading.chunks import Chunk, line_ends
 from attncli.reading.document import Document, Options
 from attncli.reading.file_forms import decoded
 
-LIST_CHARACTERS = 2**18
+LIST_CHARACTERS = 2**16
 """Number of characters that are sent together: of most problems, a few hundred. Chosen."""
 
-PART_CHARACTERS = 2**8
-"""Number of characters for which a part of a file counts beside its own. Chosen."""
+PROBLEM_CHARACTERS = 2**8
+"""Number of characters for which a problem in a part of a file counts beside its own. Chosen."""
 
 FILE_CHARACTERS = 2**14
 """Number of characters for which a file counts that is read when it is needed. Chosen."""
 
-LIST = regex(r"(?:\s|---\s|#.*\n)*+(?:\[|-\s)")
-"""How a part begins that may hold several problems."""
+LIST = regex(r"(?:\s|---\s|#.*\n)*+(?:\[|-\s|\Z)")
+"""How a part begins that may hold several problems, or all of a part without any."""
 
 
 class Portion(NamedTuple):  # as it is made and sent in a tenth of the time of a record
     """A part of a file that can be read by itself, or all of it.
 
     Attributes:
-        content: a part of YAML or JSON; all bytes of standard input; why the file cannot be read
-            further; None for a file that is read when it is needed.
+        content: a part of YAML, or lines of JSON; all bytes of standard input; why the file cannot
+            be read further; None for a file that is read when it is needed.
         lines: the number of lines above it in the file.
         number: the number of problems above it in the file, as far as a look at them tells.
         before: the same in all files.
@@ -60,6 +60,17 @@ class Portion(NamedTuple):  # as it is made and sent in a tenth of the time of a
             self.source, stdin, options, as_arrays=True, pauses=True, only_shapes=only_shapes
         )
 
+    def each(self) -> Iterator[Portion]:
+        """Yield a portion for each line of JSON; itself if it holds none."""
+        text = self.content if isinstance(self.content, str) else ""
+        lines = yaml_documents.json_lines(text)
+        above = self.lines
+        for at, line in enumerate(lines):
+            yield Portion(self.source, line, above, self.number + at, self.before + at)
+            above += line_ends(line)
+        if not lines:
+            yield self
+
 
 def lists_of(sources: Iterable[str], stdin: BinaryIO | None) -> Iterator[list[Portion] | None]:
     """Yield the portions of files in lists; None where the next may take a while."""
@@ -69,11 +80,13 @@ def lists_of(sources: Iterable[str], stdin: BinaryIO | None) -> Iterator[list[Po
         for part in _parts(source, stdin):
             if part != "":
                 some.append(Portion(source, part, lines, number, before))
-                text = part if isinstance(part, str) else ""
-                size += len(text) + PART_CHARACTERS if text else FILE_CHARACTERS
-                lines += line_ends(text)
-                found = yaml_documents.documents(Chunk("", text))
-                count = sum(1 for _ in found) if LIST.match(text) else 1
+                count = 1
+                if isinstance(part, str):
+                    count = _count(part)
+                    size += len(part) + PROBLEM_CHARACTERS * count
+                    lines += line_ends(part)
+                else:
+                    size += FILE_CHARACTERS
                 number, before = number + count, before + count
             if some and (part == "" or size >= LIST_CHARACTERS):
                 yield some
@@ -82,6 +95,13 @@ def lists_of(sources: Iterable[str], stdin: BinaryIO | None) -> Iterator[list[Po
                 yield None
     if some:
         yield some
+
+
+def _count(part: str) -> int:
+    """Return the number of problems in a part of a file, as far as a look at it tells."""
+    if LIST.match(part):
+        return sum(1 for _ in yaml_documents.documents(Chunk("", part)))
+    return yaml_documents.count_json_lines(part) or 1
 
 
 def _parts(source: str, stdin: BinaryIO | None) -> Iterator[str | bytes | InputError | None]:

@@ -1,8 +1,8 @@
 """The documents of a text in YAML or JSON; every scalar stays the text that was written.
 
 The text is read in parts, each as soon as it is complete: lines of `---` separate YAML documents; a
-JSON value ends with the line that closes its brackets. JSON is decoded without `yaml_values`,
-which is imported only to locate a value.
+JSON value ends with the line that closes its brackets; lines of JSON that come together are one
+part. JSON is decoded without `yaml_values`, which is imported only to locate a value.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from attncli.core.errors import KeyPath, Locate, Place, below, fail
 from attncli.core.records import replace
 from attncli.core.text.strings import lines_of, regex, visible
 from attncli.reading import document
-from attncli.reading.chunks import Chunk, blanked
+from attncli.reading.chunks import Chunk, blanked, line_ends
 from attncli.reading.document import Document, Raw, unread
 
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ MAX_CHARACTERS = 2**28
 DOCUMENT_START = regex(r"---\s")
 LINE_OF_JSON = regex(r'\{\s*".*\}\s*$', re.MULTILINE)
 """A JSON mapping alone on a line."""
+JSON_LINES = regex(r'(?:\{[ \t]*".*\}\s*\n)++')
+"""JSON mappings, each alone on a line, and empty lines below them."""
+JSON_LINE_START = "\n{"
+LINE = regex(r"[^\n]*\n|[^\n]+")
 LINE_ABOVE = regex(
     r"[\s#*%]*+(?:(?P<name>[^\W\d_][\w'’.-]*+(?:,? [^\W\d_][\w'’.-]*+){1,4})[* ]*\r?\n"
     r"|[^\W\d_][^\n:=\[\]{}|;]*+\n(?=[\w.\"']+\s?:\s))"
@@ -51,33 +55,52 @@ def cut(texts: Iterator[str]) -> Iterator[str]:
     """Yield the parts of a text, which together are all of it; an empty one where a text ends."""
     part = _Part()
     after_json_line = False
-    for line in _lines(texts):
-        if not line:
+    for whole_lines in _whole_lines(texts):
+        lines = whole_lines
+        if not lines:
             yield ""
             continue
-        if part.lines and part.is_ended_by(line, after_json_line):
-            yield "".join(part.lines)
-            part = _Part()
-        part.add(line)
-        if part.is_complete_json():
-            after_json_line |= part.first is part.last
-            yield "".join(part.lines)
-            part = _Part()
+        if not part.lines and JSON_LINES.fullmatch(lines):
+            # The last line, if it is wrong, may go on in the next text.
+            several, end, last = lines.rpartition(JSON_LINE_START)
+            if end:
+                after_json_line = True
+                yield f"{several}\n"
+                lines = f"{{{last}"
+        for line in LINE.findall(lines):
+            if part.lines and part.is_ended_by(line, after_json_line):
+                yield "".join(part.lines)
+                part = _Part()
+            part.add(line)
+            if part.is_complete_json():
+                after_json_line |= part.first is part.last
+                yield "".join(part.lines)
+                part = _Part()
     if part.lines:
         yield "".join(part.lines)
 
 
-def _lines(texts: Iterator[str]) -> Iterator[str]:
-    """Yield lines, each as soon as it is complete; the last one may have no line end.
+def count_json_lines(text: str) -> int:
+    """Return the number of lines of JSON if a text has nothing else, or else 0."""
+    return 1 + text.count(JSON_LINE_START) if JSON_LINES.fullmatch(text) else 0
 
-    There is an empty one after those of each text.
+
+def json_lines(text: str) -> list[str]:
+    """Return the lines of JSON, each with empty lines below it, if a text has nothing else."""
+    return re.split(r"(?<=\n)(?=\{)", text) if JSON_LINES.fullmatch(text) else []
+
+
+def _whole_lines(texts: Iterator[str]) -> Iterator[str]:
+    """Yield the lines that each text completes; the last one may have no line end.
+
+    There is an empty text after those of each text.
     """
     begun: list[str] = []
     length = 0
     for text in texts:
-        *ended, rest = text.split("\n")
-        for line in ended:
-            yield "".join([*begun, line, "\n"])
+        ended, end, rest = text.rpartition("\n")
+        if end:
+            yield "".join([*begun, ended, end])
             begun, length = [], 0
         begun.append(rest)
         length += len(rest)
@@ -160,6 +183,12 @@ def documents(chunk: Chunk, are_answers: bool = False) -> Iterator[Document]:
     may_be_json = text.lstrip()[:1] in ("{", "[") and not chunk.extract  # where YAML does as well
     if may_be_json and not WITHOUT_COMMAS.match(text):
         values, at = _json_values(text)
+        if at < len(text) and len(lines := json_lines(text)) > 1:
+            before = chunk.before
+            for line in lines:
+                yield from documents(replace(chunk, text=line, before=before), are_answers)
+                before += line_ends(line)
+            return
         if at == len(text) or text[at] in "{[":
             for raw, start, end in values:
                 yield from _of_value(raw, chunk.name, _places_in_json(chunk, start, end))
@@ -301,7 +330,7 @@ def _of_text(text: TextDocument) -> Iterator[Document]:
 
 def _places_in_json(chunk: Chunk, start: int, end: int) -> Locate:
     """Return the places in the JSON between two offsets of a text; JSON is YAML too."""
-    found: tuple[Locate, Sequence[str]] | None = None
+    found: tuple[Locate, Sequence[str], int] | None = None
 
     def locate(path: KeyPath) -> Place:
         nonlocal found
@@ -310,13 +339,16 @@ def _places_in_json(chunk: Chunk, start: int, end: int) -> Locate:
 
             # YAML does not join the two halves of a large character, and ends lines at more
             # characters; any others will do for the place.
-            part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", chunk.text[:end])
+            first = chunk.text.rfind("\n", 0, start) + 1
+            before = chunk.before + line_ends(chunk.text[:first])
+            part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", chunk.text[first:end])
             part = part if part.isascii() else re.sub("[\x85\u2028\u2029]", "-", part)
-            as_yaml = replace(chunk, text=blanked(part, [(0, start)]), original="")
-            found = yaml_values.places_in(as_yaml, 0), lines_of(chunk.text)
-        locate_in_yaml, lines = found
+            text = blanked(part, [(0, start - first)])
+            as_yaml = replace(chunk, text=text, before=before, original="")
+            found = yaml_values.places_in(as_yaml, 0), lines_of(chunk.text[first:]), before
+        locate_in_yaml, lines, before = found
         place = locate_in_yaml(path)
-        return replace(place, text=lines[place.line - chunk.before - 1])
+        return replace(place, text=lines[place.line - before - 1])
 
     return locate
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import subprocess
 import sys
 import time
@@ -26,7 +27,7 @@ from attncli.cli import shared
 from attncli.core.calculation.trace import Trace
 from attncli.core.jobs import Pool, Processes, in_order
 from attncli.formats import FORMATS
-from attncli.reading import portions
+from attncli.reading import files, portions
 from tests.conftest import ROOT, SAMPLES, Result, in_process, run_command
 from tests.support.page_blocks import blocks, session
 
@@ -37,10 +38,16 @@ def problem(number: int) -> str:
     return f'{{"title": "number {number}", "Q": [[{number}]], "K": [[1], [2]], "V": [[0], [1]]}}'
 
 
+def read_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a file be read, and sent to other processes, a few lines at a time."""
+    monkeypatch.setattr(files, "BYTES_AT_ONCE", 500)
+    monkeypatch.setattr(portions, "LIST_CHARACTERS", 1500)
+
+
 @pytest.fixture
 def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a file of problems; two of them are wrong, one line is a list of two."""
-    monkeypatch.setattr(portions, "LIST_CHARACTERS", 1500)
+    read_little(monkeypatch)
     lines = [problem(number) for number in range(60)]
     lines[11] = f"[{problem(11)}, {problem(12)}]"
     lines[23] = '{"Q": [[1]], "K": [[1, 2]], "V": [[1]]}'
@@ -81,6 +88,35 @@ def same_with_two(*words: str | Path, folder: Path | None = None, files: str = "
 )
 def test_several_processes_compute_what_one_does(many: Path, flags: str) -> None:
     assert same_with_two("compute", many, *flags.split()).status == 2
+
+
+SOME = [problem(number) for number in range(40)]
+WRONG = '{"Q": [[1]], "K": [[1, 2]], "V": [[1]]}'
+LONG = problem(1).replace("number 1", "long " * 1000)
+
+
+@pytest.mark.parametrize(
+    ("texts", "end", "errors"),
+    [
+        ([*SOME, WRONG, *SOME, '{"Q": [[1]}', *SOME], "\n", [41, 82]),
+        ([*SOME, "", WRONG, "", "", '{"Q": [[1]}', "", *SOME], "\r\n", [42, 45]),
+        (["# a comment", *SOME, LONG, WRONG, *SOME, WRONG], "\n", [43, 84]),
+        ([*SOME, f"{SOME[0]} {WRONG} {SOME[1]}", '{"a": "\u2028"}', *SOME], "\n\n", [81, 83]),
+        ([*SOME, f"[{SOME[0]}, {WRONG}]", "null", *SOME, '{"Q": 1} # {"Q": 2}'], "\n", [41, 83]),
+    ],
+)
+def test_lines_of_json_are_those_of_the_file(
+    texts: list[str], end: str, errors: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_little(monkeypatch)
+    file = tmp_path / "lines.jsonl"
+    file.write_bytes(end.join(texts).encode("utf-8-sig"))
+    result = same_with_two("compute", file, "-f", "json", "--keep-going")
+    found = dict.fromkeys(re.findall(r"lines.jsonl:(\d+)", result.err))
+    assert ([*map(int, found)], result.status) == (errors, 2)
+    first = same_with_two("compute", file, "-f", "json")
+    number = len(first.out.splitlines()) + 1
+    assert first.err.endswith(f"\n  in problem {number}\n")
 
 
 def test_files_of_each_problem(many: Path, tmp_path: Path) -> None:
