@@ -169,12 +169,8 @@ class LiveFormulas(CellFormulas):
                 slots.append([places["numbers"], LiveShape.VALUE])
             else:
                 slots += [1] if part else [0 for _ in place]
-        return [
-            slots,
-            [_worked(form.term) for form in made.forms.values()],
-            [*places.values()],
-            None,
-        ]
+        worked = [_worked(form.term) for form in made.forms.values()]
+        return [slots, worked, [*places.values()], None]
 
     def end(self) -> None:
         self.tapes.append(self.page_cells.tape(self.worlds.real.decimals))
