@@ -1,9 +1,9 @@
 """Measure how long `attn check` looks for the cause of wrong arrays, beside right ones.
 
 Run `OPENBLAS_NUM_THREADS=1 python -m benchmarks.causes`, as a second thread that spins takes time,
-too. For each pair of dumps it prints the processor time of the right
-one, that of the wrong one and their ratio, in this process and as whole commands, and the cause
-that is named; the smallest of some rounds, in turn.
+too. For each pair of dumps it prints the processor time of the right one, that of the wrong one
+and their ratio, in this process and as whole commands, and the cause that is named; the smallest
+of some rounds, in turn.
 """
 
 from __future__ import annotations
