@@ -56,7 +56,7 @@ def assign(
     sheets = format_name("worksheets", format_)
     students = [person.name for person in read_roster(roster, options.standard_input()).people]
     given = problems.read_problems(problem, settings.overrides(asked))
-    with located(lambda _: Place("--seed")):
+    with located(lambda _: Place("--seed", key="seed")):
         start = to_count(seed, ("seed",), None)
     sets = [*problems.drawn(given, students, start, values, workers)]
     folder = Path(out)

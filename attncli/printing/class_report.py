@@ -206,7 +206,7 @@ class Tally:
                 if count >= least and 2 * count > wrong:
                     mistakes |= {one.mistake for one in same}
                     yours, keys = map(number.text, (number.value, number.right))
-                    others = f" and {agree} others have" if agree else " has"
+                    others = f" and {count_of(agree, 'other')} have" if agree else " has"
                     first = f"wrong answers have {yours} in {cell}, where the key{others}"
                     again = f"have {yours} in {cell}, not"
                     clauses.append(f"{count} of {wrong} {again if clauses else first} {keys}")
