@@ -152,7 +152,7 @@ def _problem(document: Document, overrides: Overrides, forms: Forms | None = Non
         for word, name in overrides.matrices.items():
             key = key_of(word)
             key = key if source.layers() else key.removeprefix("layers.1.")
-            source.places[key] = flag_place(f"-m {key}={name}")
+            source.places[key] = flag_place(f"-m {key}={name}", f"{key}: {name}")
             if any(key in layer for layer in source.layers()):
                 hint = f"write -m layers.1.{key}={visible(name)}"
                 raise fail(f"the layers have a {key} of their own", key, hint=hint)

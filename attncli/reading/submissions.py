@@ -126,7 +126,8 @@ def answers_in_files(files: Mapping[str, str], folder: Folder | None = None) -> 
     """
     read = dict[str, Document]()
     for name, file in files.items():
-        with nullcontext() if folder else located(flag_place(f"-m {name}={file}")):
+        flag = flag_place(f"-m {name}={file}", f"{name}: {file}")
+        with nullcontext() if folder else located(flag):
             read[name] = matrix_of(name, file, folder)
     return Submission(
         "",
