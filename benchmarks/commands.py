@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import attncli
-from benchmarks.in_turn import ATTN, ROOT, Command, has, in_turn, machine, print_ratios
+from benchmarks.in_turn import ATTN, ROOT, Command, has, in_turn, machine, print_gains, print_ratios
 from benchmarks.plain import attention
 
 Keys = dict[str, Any]
@@ -400,7 +400,9 @@ def main() -> None:
                             bounds[title] = BOUNDS[line]
             about = (getattr(part, "func", part).__doc__ or "").rstrip(".")
             print(f"\n{name}: {about}; medians of {rounds} rounds in turn")
-            print_ratios(in_turn(commands, rounds, folder), bounds)
+            costs = in_turn(commands, rounds, folder)
+            print_ratios(costs, bounds)
+            print_gains(costs, " --jobs 2", 2)
 
 
 if __name__ == "__main__":

@@ -27,11 +27,19 @@ ROOT = Path(__file__).resolve().parents[1]
 ATTN = (sys.executable, "-P", "-m", "attncli")
 
 # A small process starts the other, since Linux counts the memory of whoever started it, too.
+# It also waits for processes that outlive the one that started them, as those of a pool do.
 WATCH = """
-import resource, subprocess, sys, time
+import ctypes, os, resource, subprocess, sys, time
+if sys.platform == "linux":
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
 start = time.perf_counter()
 status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
 seconds = time.perf_counter() - start
+try:
+    while True:
+        os.wait()
+except ChildProcessError:
+    pass
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
 print(status, seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 """
@@ -149,3 +157,15 @@ def print_ratios(costs: Mapping[str, Cost], bounds: Mapping[str, float]) -> None
         texts = "".join(f"{own:9.3f}{own / base:7.2f}" for own, base in times)
         bound = f"   at most {bounds[name]}" if name in bounds else ""
         print(f"{name:72}{texts}{cost.megabytes:7.0f}{bound}", flush=True)
+
+
+def print_gains(costs: Mapping[str, Cost], words: str, processors: int) -> None:
+    """Print how many times as fast commands are with some words, by the wall and at best.
+
+    At best all of these processors are free: the processes share what they take together.
+    """
+    for name, cost in costs.items():
+        if name.endswith(words):
+            one = costs[name.removesuffix(words)]
+            wall, best = one.seconds / cost.seconds, processors * one.busy / cost.busy
+            print(f"{name}: {wall:.2f} times as fast, {best:.2f} with free processors")
