@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from operator import attrgetter
 from typing import cast
 
 import numpy as np
@@ -21,7 +22,7 @@ from attncli.core.explaining.patterns import FilledFormula, Form, Patterns, line
 from attncli.core.explaining.terms import Chosen, Leaf, Named, Term
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import pieces, text
-from attncli.core.records import EMPTY, Record
+from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.cell_names import Cells, Index, at_of, cell_name
 from attncli.core.tape.step import Operation, Step
 from attncli.core.text.numbers import DEFAULT_DECIMALS
@@ -303,6 +304,7 @@ class Explainer:
         self.worked = terms.StepTerms(numbers)
         self.patterns = patterns or Patterns(decimals, full, trace.problem.columns, to_refill)
         self.unfolded = cache(self._unfolded)
+        self.cell_of = cache(attrgetter("cell"))
 
     def explain(self, step: Step, place: Index) -> Explanation:
         """Explain the cell at a place on paper."""
@@ -332,7 +334,7 @@ class Explainer:
         """Return the explanation of a cell by how it was made."""
         patterns, term, forms = self.patterns, made.term, made.forms
         told = [*terms.terms_in(term, (Named, Chosen))]
-        cells = dict.fromkeys([leaf.cell for leaf in made.leaves])
+        cells = dict.fromkeys(map(self.cell_of, made.leaves))
         sources = tuple([cell for cell in cells if cell[0] != made.step.name])
         name = patterns.cell(made.step, made.place)
         result = tree.Number(made.result or patterns.number_text(made.value, self.decimals))
@@ -375,7 +377,7 @@ class Explainer:
             "{which}": tree.Words("the first largest" if several else "the largest"),
             "{seen}": tree.Relation((name, seen[0])) if name is not None else seen[0],
             "{all}": tree.Listed(tuple(seen)),
-            "{largest}": self.patterns.number(largest, self.decimals),
+            "{largest}": replace(self.patterns.number(largest, self.decimals)),  # also one of {all}
         }
         pieces = [p.strip() for p in re.split(r"(\{\w+\})", chosen.words) if p.strip()]
         return tree.Phrase(tuple(places.get(piece, tree.Words(piece)) for piece in pieces))

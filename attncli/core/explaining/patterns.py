@@ -62,7 +62,7 @@ class Patterns:
         self.workers: dict[int, Callable[[Iterator[float]], float]] = {}
         # A number or a name is part of many cells, and made once.
         self.number_text = cache(number_text)
-        self.shorter = cache(self._shorter)
+        self.shorter, self.number = cache(self._shorter), cache(self._number)
         self.cell, self.row = cache(cell), cache(row)
 
     def form(self, term: Term) -> Form:
@@ -113,7 +113,7 @@ class Patterns:
         wanted = _as_float(result)
         return shown == wanted or abs(shown - wanted) <= unit / 2
 
-    def number(self, term: Term, digits: int) -> tree.Number:
+    def _number(self, term: Term, digits: int) -> tree.Number:
         source = term.cell if isinstance(term, Leaf) else None
         return tree.Number(self.number_text(term.value, digits), source)
 
