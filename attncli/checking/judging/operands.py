@@ -12,7 +12,7 @@ import numpy as np
 from attncli.checking.answers.answers import Matrices, Written
 from attncli.checking.judging import agreement
 from attncli.checking.judging.agreement import RoundingRule, agrees, is_exact, roundings_of
-from attncli.checking.judging.judged_steps import CORRECT, MISSING, WRONG, Given, Judged
+from attncli.checking.judging.judged_steps import CORRECT, LAST_DIGIT, MISSING, WRONG, Given, Judged
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, hull, interval, where
 from attncli.core.attention.normalizers import Hardmax, Sparsemax
@@ -283,15 +283,18 @@ class Operands:
         wrong = answer.codes == WRONG
         before = takewhile(lambda other: other is not answer, self.judged.values())
         if not any(one.has(WRONG) for one in (*before, answer)):
-            return answer.expected
+            # A number that is off by a unit may be a slip in writing down what was used.
+            used = np.where(answer.codes == LAST_DIGIT, answer.values, answer.expected)
+            return hull(answer.expected, used) if answer.has(LAST_DIGIT) else answer.expected
         follows = bounded(self.meant.result(step))
-        beside = wrong.any(axis=-1, keepdims=True)  # numbers of a wrong row are right by accident
+        # Numbers of a wrong row or column are right by accident.
+        beside = wrong.any(axis=-1, keepdims=True) | wrong.any(axis=-2, keepdims=True)
         unit = np.where(answer.codes == CORRECT, answer.unit_if_correct, answer.unit)
-        # A wrong decimal may be the rounding of anything, even where all right numbers are exact; a
-        # whole number beside decimals is what it is.
+        # A wrong decimal, or one beside it, may be the rounding of anything, even where all right
+        # numbers are exact; a whole number beside decimals is what it is.
         right = step.array, self.meant.result(step)
         is_unrounded = all(is_exact(numbers, answer.unit) for numbers in right)
-        is_exact_here = is_unrounded & ~(wrong & (unit < 1)) | (wrong & answer.is_whole)
+        is_exact_here = is_unrounded & ~(beside & (unit < 1)) | (wrong & answer.is_whole)
         half = np.where(is_exact_here, 0.0, agreement.ROUNDED * unit)
         around = Interval(answer.values - half, answer.values + half)
         both = Interval(np.maximum(follows.low, around.low), np.minimum(follows.high, around.high))

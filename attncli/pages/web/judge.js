@@ -90,16 +90,20 @@ const attnJudge = (function () {
       function meantNow(place) {
         const { codes, values, units, expected } = judged[place], { unit, whole } = units;
         if (!way.order.slice(0, way.order.indexOf(place) + 1).some((one) => judged[one] && judged[one].codes.some(isWrong))) {
-          return interval(expected);
+          const used = zip((code, x, typed) => (code === "last_digit" ? typed : x), codes, expected, values);
+          return hull(interval(expected), interval(used));
         }
         const follows = bounded(meant.result(place)), right = interval(way.right(place));
         const isUnrounded = [right, meant.result(place)].every((numbers) => agreement.isExact(numbers, unit));
-        const isClean = isRow(place, codes.map((code) => !isWrong(code)));
+        const [height, width] = steps[place].shape.slice(-2), size = height * width;
+        const isInLine = (at, other) => Math.floor(at / width) === Math.floor(other / width) ||
+          (at % width === other % width && Math.floor(at / size) === Math.floor(other / size));
+        const isBeside = codes.map((_, at) => codes.some((code, other) => isWrong(code) && isInLine(at, other)));
         const every = codes.map((code, at) => {
-          const isOff = isWrong(code), isExactHere = (isUnrounded && !(isOff && unit[at] < 1)) || (isOff && whole[at]);
+          const isOff = isWrong(code), isExactHere = (isUnrounded && !(isBeside[at] && unit[at] < 1)) || (isOff && whole[at]);
           const half = isExactHere ? 0 : rules.ROUNDED * (code === "correct" ? units.correct : unit)[at];
           const around = [values[at] - half, values[at] + half];
-          if (isOff || (!isClean[at] && code === "correct")) return around;
+          if (isOff || (isBeside[at] && code === "correct")) return around;
           const both = [Math.max(follows.low[at], around[0]), Math.min(follows.high[at], around[1])];
           if (!(follows.low[at] < follows.high[at] && both[0] <= both[1])) return [expected[at], expected[at]];
           return code === "correct" ? [Math.min(expected[at], both[0]), Math.max(expected[at], both[1])] : both;
@@ -121,7 +125,7 @@ const attnJudge = (function () {
         const within = isIn(reach(place, 1, COARSEST)), beyond = count(zip((is, inside) => is && !inside, off, within), true);
         const isScheduled = (!isFirst || steps[place].isLong || way.made(place).wide) && !short.includes(true) &&
           zip((is, one) => !is || isDecimal(one) || one === 0, off, unit).every(Boolean) &&
-          (!beyond || given - beyond >= Math.max(rules.MIN_GIVEN, rules.MIN_SHARE_GIVEN * given));
+          (!beyond || given - beyond >= rules.MIN_SHARE_GIVEN * given);
         const exactly = reach(place, 1, null), isUsed = isIn(exactly);
         const isShown = !isFirst && any(isUsed, values.map(isNaN)).every(Boolean);
         const around = hull(...every.slice(0, -1), bounded(every[every.length - 1])), isCoarse = zip((a, b) => a > b, coarse, unit);
