@@ -222,6 +222,8 @@ def carried_forward(judge: Judge) -> tuple[dict[str, Judged], dict[str, Finding]
         judged = steps[name] = known.judged[name]
         if finding := None if _only_unreadable(judged) else diagnose(known, judged):
             findings[name] = finding
+            if isinstance(judged, Compared) and finding.certain and finding.gives_all:
+                steps[name] = judged.beside_a_mistake
         if not isinstance(judged, Compared) or name in first:
             continue
         if judged.has(WRONG) and judge.wrong_after(name):
