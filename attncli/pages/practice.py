@@ -43,7 +43,7 @@ MISTAKE_DECIMALS = 6
 THRESHOLDS = (
     *("ROUNDED", "CUT_OFF", "FLOAT_ERROR", "FLOAT_ERROR_OF_EXACT", "NEAR_ZERO", "SMALLEST_TERM"),
     *("LARGEST_TERM", "FINE_UNIT", "LARGE_WHOLE", "MAX_TOLERATED_UNIT", "TOLERATED_UNIT"),
-    *("MAX_WIDTH", "MAX_FINER", "MIN_GIVEN", "MIN_SHARE_GIVEN"),
+    *("MAX_WIDTH", "MAX_FINER", "MIN_SHARE_GIVEN"),
 )
 """The names of the thresholds of `agreement` by which the page judges."""
 

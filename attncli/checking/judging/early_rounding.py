@@ -41,10 +41,10 @@ def by_shown_numbers(operands: Operands, answer: Given) -> Iterator[ExplainedCel
     """Yield what follows if some shown steps were used as written, others before rounding."""
     if not (in_reach(operands, answer) | answer.written.blank).all():
         return
-    cuts = np.array([_may_cut(operands, answer)])
+    may_cut = _may_cut(operands, answer)
     for reading in readings(operands, answer.step):
         numbers = Trial(operands, schedules.EXACT, answer.step, reading).numbers
-        if _fits(answer, numbers, cuts).all():
+        if _fits(answer, numbers, may_cut).all():
             yield ExplainedCells(_unexplained(answer, WRONG), numbers[0])
             return
 
@@ -150,8 +150,8 @@ def _is_within_reach(operands: Operands, answer: Given) -> bool:
     wrong = _unexplained(answer, WRONG)
     within = wrong & in_reach(operands, answer)
     count = (~answer.written.blank).sum()
-    is_enough = (within == wrong).all() or count - (wrong & ~within).sum() >= _fewest(count)
-    return bool(within.any() and is_enough)
+    left = count - (wrong & ~within).sum()
+    return bool(within.any() and left >= agreement.MIN_SHARE_GIVEN * count)
 
 
 def in_reach(operands: Operands, answer: Given) -> Array:
@@ -203,9 +203,8 @@ def _explained_by(
 ) -> ExplainedCells | None:
     """Return what the first schedule explains that gives all, or nearly all, numbers."""
     results, valid = trial.numbers, trial.is_valid
-    # A schedule of hidden steps leaves open whether its student cuts off what is shown.
-    cuts = trial.cuts | _may_cut(operands, answer)
-    fits = _fits(answer, results, cuts, operands.roundings) & valid[:, None]
+    may_cut = trial.may_cut or _may_cut(operands, answer)
+    fits = _fits(answer, results, may_cut, operands.roundings) & valid[:, None]
     unrounded = operands.unrounded(answer.step)
     for index in _likeliest(answer, fits):
         likelier = slice(index + 1) if trial.is_ordered else slice(None)
@@ -221,25 +220,22 @@ def _explained_by(
 
 
 def _likeliest(answer: Given, fits: Array) -> list[int]:
-    """Return the results that give every number; else those that give nearly all numbers.
+    """Return the results that give all numbers, or nearly all; those that give the most first.
 
-    The latter must give every number that is right or follows, and one that is wrong; one that is
+    They must give every number that is right or follows, and one that is wrong; one that is
     tolerated, as it is off by a unit or little, may be a slip beside it.
     """
-    if fits.all(axis=1).any():
-        return np.flatnonzero(fits.all(axis=1)).tolist()
     codes = answer.codes[~answer.written.blank]
     known = (codes == CORRECT) | (codes == FOLLOWS)
     nearly = fits[:, known].all(axis=1) & fits[:, codes == WRONG].any(axis=1)
-    return np.flatnonzero(nearly & (fits.sum(axis=1) >= _fewest(len(codes)))).tolist()
-
-
-def _fewest(count: int) -> float:
-    return max(agreement.MIN_GIVEN, agreement.MIN_SHARE_GIVEN * count)
+    given = np.where(nearly, fits.sum(axis=1), 0)
+    order = np.argsort(-given, kind="stable")
+    indices: list[int] = order[given[order] >= agreement.MIN_SHARE_GIVEN * len(codes)].tolist()
+    return indices
 
 
 def _fits(
-    answer: Given, results: Array, cuts: Array, roundings: Sequence[RoundingRule] = ()
+    answer: Given, results: Array, may_cut: bool, roundings: Sequence[RoundingRule] = ()
 ) -> Array:
     """Return which written numbers each result gives exactly, as (results, written numbers)."""
     cells = ~answer.written.blank
@@ -251,7 +247,7 @@ def _fits(
     cut &= ~answer.is_whole[cells] | (np.abs(over) <= more)
     rounded = np.abs(over) <= agreement.ROUNDED * unit + more
     # Whoever cuts off does so everywhere.
-    are_cut = cuts[:, None] & (cut.sum(axis=1) > rounded.sum(axis=1))[:, None]
+    are_cut = may_cut & (cut.sum(axis=1) > rounded.sum(axis=1))[:, None]
     fits: Array = np.where(are_cut, cut, rounded)
     along = axis_of_shares(answer.step)
     for rounding in roundings:

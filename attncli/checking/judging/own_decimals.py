@@ -22,8 +22,8 @@ from attncli.core.text.strings import all_of
 OWN_DECIMALS = tuple(map(RoundingRule, range(1, 5)))
 """Roundings of a step that is not shown, by people who give each step its own decimals. Chosen."""
 
-MAX_WORKED = 400_000
-"""Maximum number of cells that are calculated for one step. It bounds time (to 0.1 s). Chosen."""
+MAX_WORKED = 1_000_000
+"""Maximum number of cells that are calculated for one step. It bounds time (to 0.2 s). Chosen."""
 
 MAX_SCHEDULES = 4**12
 """Maximum number of combinations, before those that are alike are merged. Measured with honest
@@ -76,7 +76,7 @@ def combined(operands: Operands, step: Step) -> Iterator[OwnDecimals]:
 class OwnDecimals:
     """The results of all combinations for a step, along the axis of the batch."""
 
-    is_ordered = False
+    is_ordered = may_cut = False
     plausible = PLAUSIBLE_UNITS
 
     def __init__(self, operands: Operands, step: Step, uses: Uses) -> None:
@@ -100,7 +100,7 @@ class OwnDecimals:
             self._merge([*order[place + 1 :], step])
         numbers = self._worked(step)
         self.numbers = np.broadcast_to(numbers, (self.count, *step.array.shape[1:]))[:, None]
-        self.is_valid, self.cuts = np.ones(self.count, bool), np.zeros(self.count, bool)
+        self.is_valid = np.ones(self.count, bool)
 
     @property
     def count(self) -> int:
@@ -184,7 +184,8 @@ class OwnDecimals:
             return
         columns = [one.reshape(count, -1) for one in self._numbers.values() if len(one) == count]
         columns += [one[:, None] for stem, one in self._chosen.items() if stem in stems]
-        cells = np.nan_to_num(np.concatenate([np.zeros((count, 1)), *columns], axis=1))
-        # A sum that is the same for two combinations only if all their cells are.
-        sums = (cells * np.sin(np.arange(cells.shape[1]))).sum(axis=1)
+        cells = np.concatenate([np.zeros((count, 1)), *columns], axis=1)
+        # A sum that is the same for two combinations only if all their cells are; a mask's −∞ is.
+        finite = np.where(np.isfinite(cells), cells, 0.0)
+        sums = (finite * np.sin(np.arange(finite.shape[1]))).sum(axis=1)
         self._keep(np.sort(np.unique(sums, return_index=True)[1]))
