@@ -100,8 +100,9 @@ const attnJudge = (function () {
           (at % width === other % width && Math.floor(at / size) === Math.floor(other / size));
         const isBeside = codes.map((_, at) => codes.some((code, other) => isWrong(code) && isInLine(at, other)));
         const every = codes.map((code, at) => {
-          const isOff = isWrong(code), isExactHere = (isUnrounded && !(isBeside[at] && unit[at] < 1)) || (isOff && whole[at]);
-          const half = isExactHere ? 0 : rules.ROUNDED * (code === "correct" ? units.correct : unit)[at];
+          const isOff = isWrong(code), own = (code === "correct" ? units.correct : unit)[at];
+          const isExactHere = (isUnrounded && !(isBeside[at] && own < 1)) || (isOff && whole[at]);
+          const half = isExactHere ? 0 : rules.ROUNDED * own;
           const around = [values[at] - half, values[at] + half];
           if (isOff || (isBeside[at] && code === "correct")) return around;
           const both = [Math.max(follows.low[at], around[0]), Math.min(follows.high[at], around[1])];
