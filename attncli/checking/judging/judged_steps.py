@@ -18,9 +18,7 @@ from attncli.checking.judging.agreement import (
     FLOAT_ERROR_OF_EXACT,
     ROUNDED,
     agrees,
-    is_informative,
     is_same,
-    largest,
 )
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval
@@ -277,13 +275,9 @@ class Compared(Given):
         codes = np.where(written.missing, np.int8(MISSING), self.codes)
         return replace(self, codes=codes, written=written)
 
-    @property
-    def beside_a_mistake(self) -> Compared:
-        """Return the same step, in which numbers follow that a mistake leaves right."""
-        near = self.agrees(self.follows) & is_informative(self.follows, largest(self.step.array))
-        if not (self.wrong_numbers & ~near).any():
-            return self
-        return replace(self, codes=np.where(self.wrong_numbers & near, FOLLOWS, self.codes))
+    def following(self, cells: Array) -> Compared:
+        """Return the same step, in which wrong numbers in some cells follow."""
+        return replace(self, codes=np.where(cells & self.wrong_numbers, FOLLOWS, self.codes))
 
     def followed(self, other: Judged) -> Compared:
         """Return the same step, in which wrong numbers follow that `other` says how to explain."""

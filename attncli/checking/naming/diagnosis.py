@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from attncli.checking.judging import judged_steps
-from attncli.checking.judging.agreement import CUT_OFF, agrees
+from attncli.checking.judging.agreement import CUT_OFF, agrees, is_same
 from attncli.checking.judging.equivalent_forms import with_change
 from attncli.checking.judging.judge import Judge
 from attncli.checking.judging.judged_steps import WRONG, Compared, Finding, Given, Judged, Misshapen
@@ -26,7 +26,7 @@ from attncli.core.arithmetic.intervals import interval
 from attncli.core.numbers.last_place import numbers_of
 from attncli.core.records import EMPTY, replace
 from attncli.core.tape.cell_names import cell_name, place_of
-from attncli.core.tape.evaluation import Change
+from attncli.core.tape.evaluation import Change, broadcast_to_step
 from attncli.core.tape.step import ShapeError, Step
 from attncli.core.text.strings import all_of, label_text
 
@@ -223,7 +223,7 @@ def carried_forward(judge: Judge) -> tuple[dict[str, Judged], dict[str, Finding]
         if finding := None if _only_unreadable(judged) else diagnose(known, judged):
             findings[name] = finding
             if isinstance(judged, Compared) and finding.certain and finding.gives_all:
-                steps[name] = judged.beside_a_mistake
+                steps[name] = judged.following(_kept(known, judged, finding.change))
         if not isinstance(judged, Compared) or name in first:
             continue
         if judged.has(WRONG) and judge.wrong_after(name):
@@ -232,6 +232,14 @@ def carried_forward(judge: Judge) -> tuple[dict[str, Judged], dict[str, Finding]
             first |= dict.fromkeys(change, judge)
             judge = min((judge, *others), key=lambda other: other.wrong_after(name))
     return steps, findings
+
+
+def _kept(judge: Judge, judged: Compared, change: Change) -> Array:
+    """Return the cells that a mistake in a step leaves as they are, and that may be right."""
+    numbers = judge.operands.written.changed(judged.step, change)
+    other = broadcast_to_step(numbers, judged.step)
+    is_left = False if other is None else is_same(other, judged.yours)
+    return judged.agrees(judged.follows) & is_left
 
 
 def _after(judge: Judge, judged: Compared, change: Change) -> Iterator[Judge]:
