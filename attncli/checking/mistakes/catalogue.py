@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from attncli.checking.mistakes import of_choices, of_places, of_scores, of_weights
+from attncli.checking.mistakes import of_choices, of_masks, of_positions, of_scores, of_weights
 from attncli.core.calculation.mistake import Mistake
 from attncli.core.declare import WHEN_ADDED, Declared, declared
 from attncli.core.records import replace
 
 FILES = (
-    *map(vars, (of_scores, of_places)),
+    *map(vars, (of_scores, of_positions, of_masks)),
     *(one.mistakes() for one in declared().values()),
     *map(vars, (of_weights, of_choices)),
 )

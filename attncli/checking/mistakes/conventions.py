@@ -18,7 +18,7 @@ from attncli.checking.answers.answers import read_submission
 from attncli.checking.judging.judged_steps import Finding
 from attncli.checking.judging.operands import Reference
 from attncli.checking.judging.readings import Way
-from attncli.checking.mistakes import lines_of_numpy, of_places, of_scores, of_weights
+from attncli.checking.mistakes import lines_of_numpy, of_masks, of_scores, of_weights
 from attncli.checking.mistakes.convention import Arrays, Convention, Keys, Search
 from attncli.checking.mistakes.conventions_of_layouts import OF_LAYOUTS
 from attncli.checking.mistakes.conventions_of_places import OF_PLACES, causal
@@ -204,7 +204,7 @@ CONVENTIONS: dict[str, Convention] = {
     "mask_inverted": Convention(
         "The mask was read the other way: where it lets a key through, the key was blocked.",
         "Write mask: {{block: …}}, or exchange 0 and 1.",
-        (of_places.mask_inverted.changes,),
+        (of_masks.mask_inverted.changes,),
     ),
     "causal_strict": Convention(
         "The causal mask blocks a token's own key, too.",

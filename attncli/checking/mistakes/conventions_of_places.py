@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from attncli.checking.mistakes import lines_of_numpy, of_choices, of_places
+from attncli.checking.mistakes import lines_of_numpy, of_choices, of_masks, of_positions
 from attncli.checking.mistakes.convention import Convention, Keys, Search
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.angles import Waves
@@ -122,7 +122,7 @@ def causal(other: Callable[[Mask, Mask], Mask]) -> Search:
         mask = trace.problem.rules.mask
         written = {key: value for key, value in mask.items() if key in trace.problem.mask}
         if mask.get("causal"):
-            for one in of_places.masked_by(other(written, mask), step):
+            for one in of_masks.masked_by(other(written, mask), step):
                 yield {step.name: one}, {}
 
     return masked
@@ -152,7 +152,7 @@ def _with_waves(field: str, other: Callable[[Any, Step, Trace], Any]) -> Search:
         def others(right: Any) -> list[Any]:
             return [other(right, step, trace)]
 
-        return of_places.with_waves(step, trace, Turning, field, others)
+        return of_positions.with_waves(step, trace, Turning, field, others)
 
     return mistake("", "")(changed).changes
 
@@ -236,23 +236,23 @@ OF_PLACES: dict[str, Convention] = {
     "other_pairs": Convention(
         "The pairs of features were {pairs}, not {right_pairs}.",
         "Pair {right_pairs}, or write pairs: {pairs} in positions.",
-        (of_places.other_pairs.changes,),
+        (of_positions.other_pairs.changes,),
         line=lines_of_numpy.pairs_as_in_the_problem,
     ),
     "angle_negative": Convention(
         "RoPE turned the pairs the other way.",
         "Calculate x cos θ − y sin θ and x sin θ + y cos θ: rotate_half has the minus in front.",
-        (of_places.angle_negative.changes,),
+        (of_positions.angle_negative.changes,),
     ),
     "sine_and_cosine_exchanged": Convention(
         "Sines and cosines were exchanged.",
         "Calculate x cos θ − y sin θ and x sin θ + y cos θ: at position 0 nothing is turned.",
-        (of_places.sine_and_cosine_exchanged.changes,),
+        (of_positions.sine_and_cosine_exchanged.changes,),
     ),
     "another_base": Convention(
         "The base of the angles was {base}, not {right_base}.",
         "Take {right_base}, or write base: {base} in positions (rope_theta in a config.json).",
-        tuple(_with_waves("base", _base(base)) for base in of_places.BASES),
+        tuple(_with_waves("base", _base(base)) for base in of_positions.BASES),
     ),
     "positions_from_another_start": Convention(
         "The positions were counted from another number.",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from attncli.checking.mistakes import of_places
+from attncli.checking.mistakes import of_masks
 from attncli.checking.mistakes.convention import Arrays, Convention, Search
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import Masked
@@ -181,7 +181,7 @@ FILLS = (
 )
 """Numbers that programs take for −∞, and whether scores are set to them.
 
-That −1 was set or added hands do, too: see `of_places`.
+That −1 was set or added hands do, too: see `of_masks`.
 """
 
 
@@ -231,7 +231,7 @@ def _window_on_both_sides(step: Step, trace: Trace) -> Ways:
     if left != right and min(left, right) >= 0:
         mask["window"] = max(left, right), max(left, right)
         mask.pop("causal", None)
-        for masked in of_places.masked_by(mask, step):
+        for masked in of_masks.masked_by(mask, step):
             yield {step.name: masked}, {}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.mistakes.of_places import with_mask
+from attncli.checking.mistakes.of_masks import with_mask
 from attncli.checking.mistakes.of_scores import sigmoid
 from attncli.checking.mistakes.of_weights import DIVIDE_BY_SUM, tempered
 from attncli.core.arithmetic.elements import Array

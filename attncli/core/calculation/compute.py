@@ -77,13 +77,10 @@ def compute(
            [10., 11.,  6.],
            [ 9.,  6.,  6.]])
     """
-    if not isinstance(problem, Problem):
-        hint = "load reads one from a file, and attncli.Problem(X=[[1, 0], [0, 1]]) makes one"
-        raise fail(f"a problem is taken here, not {type(problem).__name__}", hint=hint)
+    _check_problem(problem)
     names = keys_of(only, problem.names)
     with located(problem.source):
         _check_names(names)
-        _refuse_outlines(problem)
         unrounded: Trace | None = None
         work: Callable[[Expression], Array] = array_of
         if rounded and problem.round is not None:
@@ -106,12 +103,17 @@ def compute(
         return trace if is_whole else with_meant_steps(trace, names)
 
 
-def _refuse_outlines(problem: Problem) -> None:
+def _check_problem(problem: Problem) -> None:
+    """Raise an InputError for what is no problem, or has shapes without numbers."""
+    if not isinstance(problem, Problem):
+        hint = "load reads one from a file, and attncli.Problem(X=[[1, 0], [0, 1]]) makes one"
+        raise fail(f"a problem is taken here, not {type(problem).__name__}", hint=hint)
     for key, array in problem.matrices().items():
         if isinstance(array, Outline):
             message = f"{key} is a shape without numbers, which only attn count takes"
             hint = "run attn count, or write the numbers, such as [[1, 0], [0, 1]]"
-            raise fail(message, *key.split("."), hint=hint)
+            with located(problem.source):
+                raise fail(message, *key.split("."), hint=hint)
 
 
 def _check_names(names: Collection[str]) -> None:
