@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MAX_CHARACTERS = 2**28
 """Maximum length of one problem: 14 million numbers of 17 digits."""
 
-DOCUMENT_START = regex(r"---\s")
+DOCUMENT_START = regex(r"---\s(?![ \t]*\|[ \t]*:?--)")  # which is a rule below heads in Markdown
 LINE_OF_JSON = regex(r'\{\s*".*\}\s*$', re.MULTILINE)
 """A JSON mapping alone on a line."""
 JSON_LINES = regex(r'(?:\{[ \t]*".*\}\s*\n)++')
