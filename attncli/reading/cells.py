@@ -66,8 +66,12 @@ def trimmed(rows: Iterable[CellRow]) -> list[CellRow]:
 
 
 WITH_COMMA = regex(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
-DECIMALS = regex(r"\s*+([+−-]?\d++(,\d++)?(\s++|\Z))+")
-"""A row of numbers between blanks, whose commas are decimal ones."""
+DECIMALS = regex(
+    r"\s*+([^\W\d][^\s,]*+\s++)?(([+−-]?(\d++(,\d++)?|inf|∞)|[-–—?_~])(\s++|\Z))+", re.IGNORECASE
+)
+"""A row of numbers between blanks, whose commas are decimal ones, perhaps behind a label."""
+TWO_DECIMALS = regex(r"\d,\d+\s+\S|\d\s+[+−-]?\d+,\d")
+"""A decimal comma beside another cell; token 1,2 may be two cells between commas."""
 TITLE_LINE = regex(
     r"# (?s:.*)[^\W\d]{2}(?s:.*)|(?:step|part) \d.*|[^\d:=]*\w(?: ?[:=]| \([^()\d]*\))",
     re.IGNORECASE,
@@ -146,7 +150,7 @@ def delimiter_of(text: str) -> tuple[str, int]:
     # The delimiter is in most lines; a comma may also be a decimal point, so it comes last.
     best = max("\t;|,", key=lambda sign: sum(sign in line for line in lines))
     numbers = [line for line in lines if best == "," and re.search(r"\d,\d", line)]
-    if any(len(line.split()) > 1 for line in numbers) and all(map(DECIMALS.fullmatch, numbers)):
+    if any(map(TWO_DECIMALS.search, numbers)) and all(map(DECIMALS.fullmatch, numbers)):
         return " ", 0
     return best if best in bare else " ", 0
 

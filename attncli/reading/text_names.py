@@ -53,8 +53,9 @@ NAME = rf"(?:\\\w+(?:\{{\w+\}}| (?=\w))|[^\W\d])[\w.^{{}}]*{PLACES}"
 IS_SET = r"(?<![<>!=*+/-])(?::?=)(?!=)|<-|≈|→"
 """The signs between a name and its value."""
 NEXT_STATEMENT = regex(rf"(?:[,;]\s++|(?<=\S)\s++and\s++)(?={NAME}\s*+(?:{IS_SET}))")
-BEFORE = """a an and assume const final for get given have here in input let matrix my now
-of our resulting so suppose table take the then var we where with your"""
+BEFORE = """a an and assume calculate calculating calculation compute computing const final for get
+given have here in input let matrix my now of our resulting so suppose table take the then var we
+where with your"""
 AFTER = "are as be below by equals follows is matrices matrix table tensor values vector vectors"
 BEFORE_NAME = {
     *BEFORE.split(),
@@ -95,8 +96,8 @@ def name_in(heading: str, known: Known) -> str:
     text = rest if re.search(r"\w", rest) else text
     if quoted := QUOTED_KEY.fullmatch(text):
         return quoted[2]
-    if (remark := REMARK.fullmatch(text)) and known(remark[1]):
-        return remark[1]
+    if (remark := REMARK.fullmatch(text)) and known(name := undecorated(remark[1])):
+        return name
     text = re.sub(r"∈[^=:\n]*", "", text)
     statement = NEXT_STATEMENT.split(text)[-1]
     parts = [part.strip() for part in re.split(rf"{IS_SET}|(?<=\w)\s++(?:is|ist)\s++", statement)]
@@ -126,7 +127,7 @@ def names_in(heading: str, known: Known) -> tuple[str, ...]:
 
 WITH_SYMBOL = regex(r"([^()\n]*+)\(\s*+([A-Za-z](?:[_^{}]++\w++}?)?)\s*+\)[:*\s]*+")
 """Words with their symbol behind them: Query weight matrix (W_Q)."""
-REMARK = regex(r"[ \t*#]*+([^()\s]++)\s++\((?=[^()]*[=×])[^()]*+\)[:*\s]*+")
+REMARK = regex(r"[ \t*#]*+([^()=:]*[^()=:*\s])[*\s]++\((?=[^()]*[=×≈])[^()]*+\)[:*\s]*+")
 """A name with a remark behind it: X (3 tokens, d = 3)."""
 
 
@@ -145,6 +146,7 @@ def _name_in_words(text: str, known: Known, is_set: bool) -> str:
     count = len(words)
     while words and words[-1].casefold() in AFTER_NAME:
         words.pop()
+    words = _without_formula(words, known)
     is_sentence = is_set or len(words) < count
     while words and words[0] != "A" and words[0].casefold() in BEFORE_NAME:
         words.pop(0)
@@ -164,6 +166,20 @@ def _name_in_words(text: str, known: Known, is_set: bool) -> str:
     last = words[-1] if is_set and words and known(words[-1]) else ""
     last = last if len(words) < 2 or (last and _is_prose(words[:-1], last, known)) else ""
     return words_known[0] if words_known else whole if known(whole) else last
+
+
+MAX_FORMULA = 6
+"""Maximum number of words of a formula behind a name, such as Q K^T / sqrt(d_k)."""
+
+
+def _without_formula(words: list[str], known: Known) -> list[str]:
+    """Return words without the formula of a step behind its name, as in scores Q K^T."""
+    for at in range(max(len(words) - MAX_FORMULA, 1), len(words)):
+        name, formula = words[at - 1], " ".join(words[at:])
+        if known(name) and known(formula):
+            steps = (cell_names.meant(one, ALIASES) for one in (name, formula))
+            return words[:at] if set.intersection(*map(set, steps)) else words
+    return words
 
 
 PROSE_WORD = regex(r"[^\W\d_]{2,}+[,.;:]?|[^\W\d_]++-[^\W\d_]++|[aI]")

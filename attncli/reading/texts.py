@@ -159,6 +159,10 @@ TURNED = regex(
 """A name with a remark that rows and columns are exchanged."""
 
 
+EMPHASIS = regex(r"(\*+)(\S[^*]*)\1")
+"""Words in bold or italics in Markdown."""
+
+
 def _fault_above(before: str, at: int, heading: str) -> str:
     """Return why numbers cannot be those of the name above them; "" if they can."""
     if turned := TURNED.match(before, max(at, 0)):
@@ -170,7 +174,8 @@ def _fault_above(before: str, at: int, heading: str) -> str:
         return ""
     if heading.rstrip().endswith("|") and before[at:].partition("\n")[2].strip():
         return "a line above is no row of numbers"
-    if "=" in heading and heading.rstrip().endswith(tuple("*/+@(·×\\-")):
+    plain = EMPHASIS.sub(r"\2", heading).rstrip()
+    if "=" in plain and plain.endswith(tuple("*/+@(·×\\-")):
         return f"{visible(heading.strip())} changes the matrix below; write the matrix itself"
     between = before[max(at, 0) :].split("\n")[1:]
     lost = next((line.strip() for line in between if text_tables.NEAR_ROW.fullmatch(line)), "")

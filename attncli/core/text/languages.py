@@ -32,7 +32,7 @@ output: ausgabe ausgaben ausgabematrix ergebnis resultat
 positions: positionskodierung positionskodierungen positionscodierung
 STEP: schritt teil aufgabe
 ROW: zeile
-BEFORE: gegeben seien sei wir die der das unsere
+BEFORE: berechne berechnung gegeben seien sei wir die der das unsere
 AFTER: ist sind lautet lauten
 MATRIX: gewichtsmatrix matrizen vektor vektoren projektion
 AND: und
