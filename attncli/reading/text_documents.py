@@ -10,7 +10,6 @@ from contextlib import suppress
 from os.path import commonprefix
 
 from attncli.core.errors import InputError, KeyPath, Place
-from attncli.core.numbers.grid import is_word
 from attncli.core.numbers.matrices import to_array
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.pasted import grid_of
@@ -18,9 +17,9 @@ from attncli.core.problem.key_values import hint_for, key_of
 from attncli.core.problem.keys import KEYS, REPLACES
 from attncli.core.problem.rows import COLUMN, row_name
 from attncli.core.records import replace
-from attncli.core.tape.cell_names import ALIASES, LETTERS
+from attncli.core.tape.cell_names import LETTERS
 from attncli.core.text.languages import words_for
-from attncli.core.text.strings import near_words, plain_name, regex
+from attncli.core.text.strings import plain_name, regex
 from attncli.reading import text_names, texts
 from attncli.reading.chunks import Chunk, blanked
 from attncli.reading.document import KEYS_BESIDE_STEPS, YAML_SUFFIXES, Raw, twice
@@ -49,6 +48,8 @@ MAY_BE_ANSWER = regex(
 ONE_ROW = regex(r"\s*\[?[^\[\];\n]*\]?\s*")
 """A table of one row, in brackets or not."""
 FILLED_CALL = regex(rf"(?:[\d.]+\s*\*\s*)?{FILLED}")
+TASKS = regex(rf"\b(?:task|exercise|points|{'|'.join(words_for('TASK'))})\b", re.IGNORECASE)
+"""Words over the columns of a list of tasks and their points, which is no answer."""
 OPTION_WORDS = {
     **dict.fromkeys(("mask", "masked", "masking", "causal", *words_for("mask")), "mask: causal"),
     **dict.fromkeys(("heads", *words_for("heads")), "heads: 2"),
@@ -94,19 +95,13 @@ class TextDocument:
         self.masked = masked
 
     def _may_be_matrix(self, block: Block) -> bool:
-        """Return False for a size, and for a list of numbered rows, such as of tasks and points."""
+        """Return False for a size, and for a list of tasks and their points."""
         if self.known(block.name):
             return True
         if block.table.is_flat:
             return self.are_answers and not hint_for(block.name).startswith("leave it out")
-        with suppress(NumberError):
-            grid = grid_of(self.text[block.table.start : block.table.end])
-            firsts, heads = grid.labels
-            if heads and not firsts and block.name and not near_words(block.name, ALIASES):
-                firsts = [row[0][1].rstrip(".") for row in grid.rows]
-                numbers = [word for word in firsts if not is_word(word)]  # a sum is below them
-                return numbers != [str(number) for number in range(1, len(numbers) + 1)]
-        return True
+        heads = line_at(self.text, block.table.start)
+        return not (TASKS.fullmatch(block.name) or TASKS.search(heads))
 
     def _with_rows(self, blocks: list[Block]) -> Iterator[Block]:
         """Yield blocks; one that is a row below a heading such as Token 2 has that row in its name.

@@ -2,8 +2,9 @@
 
 Each row has the name of a step or a key, then words for it in lower case and without blanks, also
 as they are typed where a keyboard has no letters with marks. Rows in capitals have words around
-names: before the number of a heading or a row, before and after a name in a sentence, for
-matrices, and between two names. Nothing is printed in these languages.
+names: before the number of a heading or a row, over a list of tasks and their points, before and
+after a name in a sentence, for matrices, and between two names. Nothing is printed in these
+languages.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ concat: verkettung verkettet konkatenation
 output: ausgabe ausgaben ausgabematrix ergebnis resultat
 positions: positionskodierung positionskodierungen positionscodierung
 STEP: schritt teil aufgabe
+TASK: aufgabe punkte punktzahl
 ROW: zeile
 BEFORE: berechne berechnung gegeben seien sei wir die der das unsere
 AFTER: ist sind lautet lauten
@@ -60,6 +62,7 @@ concat: concaténation concaténé concatene
 output: sortie sorties résultat resultat
 positions: encodagepositionnel codagepositionnel encodagedeposition
 STEP: étape etape partie exercice
+TASK: exercice points barème
 ROW: ligne
 BEFORE: soit soient on avec le la les de d'entrée d'entree
 AFTER: est sont
@@ -88,6 +91,7 @@ concat: concatenación concatenacion concatenado
 output: salida salidas resultado
 positions: codificaciónposicional codificacionposicional codificacionesposicionales
 STEP: paso parte passo ejercicio pregunta
+TASK: ejercicio puntos
 ROW: fila
 BEFORE: sea sean dado dada dados con el la los las de
 AFTER: es son
@@ -114,6 +118,7 @@ concat: 拼接 连接 拼接后
 output: 输出 输出矩阵 结果 輸出
 positions: 位置编码 位置編碼
 STEP: 步骤 步驟 第 题
+TASK: 题目 满分
 BEFORE: 设 令
 AFTER: 是 为
 MATRIX: 矩阵 向量 权重矩阵
