@@ -111,7 +111,7 @@ def _in_folder(folder: str, within: PathParts, course: Course) -> list[AnswerFil
     """Return the files in a folder and below: answers, then unreadable ones, folders, the rest."""
     files: list[AnswerFile] = []
     folders: list[tuple[str, PathParts]] = []
-    for path, below, kind in files_in(folder):
+    for (path, below, _), kind in files_in(folder):
         parts = within + below
         if Path(path).name == METADATA:
             continue
@@ -132,8 +132,9 @@ def answer_paths(sources: Sequence[str]) -> Iterator[str]:
     """Yield the files of answers that the user names, and those in folders."""
     for source in sources:
         if is_folder(source):
-            found = (one.path for one in files_in(source) if one.kind in ("answers", "unreadable"))
-            yield from (path for path in found if Path(path).name != METADATA)
+            for one, kind in files_in(source):
+                if kind in ("answers", "unreadable") and Path(one.path).name != METADATA:
+                    yield one.path
         else:
             yield source
 

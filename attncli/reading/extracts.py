@@ -37,7 +37,11 @@ def of_notebook(written: str, name: str) -> Extract:
         InputError: if the notebook is damaged, or has no text.
     """
     result = Extract(name, written)
-    _refuse_damage(result)
+    try:
+        json.loads(written)
+    except (ValueError, RecursionError) as error:  # also a number of many digits, too many lists
+        message = "the notebook is cut off or damaged here"
+        raise result.place_at(getattr(error, "pos", 0)).error(message, AS_CELLS) from None
     source, outputs = Pieces(), [Pieces()]
     for keys, string in _strings_and_ends(written):
         if string:
@@ -53,16 +57,6 @@ def of_notebook(written: str, name: str) -> Extract:
     if not result.text.strip():
         raise fail("the notebook has no text in its cells", hint=AS_CELLS)
     return result
-
-
-def _refuse_damage(extract: Extract) -> None:
-    try:
-        json.loads(extract.written)
-    except json.JSONDecodeError as error:
-        message = "the notebook is cut off or damaged here"
-        raise extract.place_at(error.pos).error(message, AS_CELLS) from None
-    except (ValueError, RecursionError):  # a number of many digits, lists inside each other
-        raise fail("the notebook is damaged", hint=AS_CELLS) from None
 
 
 def _strings_and_ends(written: str) -> Iterator[tuple[str, re.Match[str] | None]]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 from attncli.core.errors import InputError, Place
 from attncli.reading.file_forms import BY_SUFFIX, PAGE_SUFFIXES
-from attncli.reading.files import entries_in, is_file, is_hidden, open_file
+from attncli.reading.files import Entry, entries_in, is_file, is_hidden, open_file
 from attncli.reading.read import MARKS, WORKSHEET_SUFFIXES
 
 PROBLEM_SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".csv", ".tsv", ".npz", ".xlsx", ".xlsm")
@@ -28,21 +28,13 @@ FileKind: TypeAlias = Literal["answers", "unreadable", "folder", "other", "hidde
 systems make, and not people."""
 
 
-class FoundFile(NamedTuple):
-    """A file or a folder below another one; `parts` are the names on the way, without suffixes."""
-
-    path: str
-    parts: tuple[str, ...]
-    kind: FileKind
-
-
-def files_in(folder: str) -> Iterator[FoundFile]:
+def files_in(folder: str) -> Iterator[tuple[Entry, FileKind]]:
     """Yield what is in a folder and below: of each folder its files, then the folders in it.
 
     A link that leads out of the folder, and what is no regular file, are other files.
     """
-    for path, parts, is_inner_folder in entries_in(folder):
-        yield FoundFile(path, parts, "folder" if is_inner_folder else _kind(path, folder))
+    for one in entries_in(folder):
+        yield one, "folder" if one.is_folder else _kind(one.path, folder)
 
 
 def _kind(path: str, folder: str) -> FileKind:

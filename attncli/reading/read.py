@@ -262,20 +262,17 @@ def _of_arrays(source: Source) -> Iterator[Document]:
     yield Document(source.name, values, lambda _: place, bare=bare)
 
 
-Sign: TypeAlias = Callable[[bytes, str], bool]
-"""Returns whether a file is of a form, by its first bytes and its suffix."""
-
 Reader: TypeAlias = Callable[[Source], Iterator[Document]]
 
-READERS: Sequence[tuple[Sign, Reader]] = (
+READERS: Sequence[tuple[Callable[[bytes, str], bool], Reader]] = (
     (file_forms.is_workbook, _of_workbook),
     (file_forms.are_arrays, _of_arrays),
     (file_forms.is_notebook, _of_text_inside),
     (file_forms.is_web_page, _of_text_inside),
     (lambda start, suffix: True, _of_plain_text),
 )
-"""Readers, each with the sign of its files. After `unsupported`, the first sign that a file has
-decides. What a text is, `_of_text` finds."""
+"""Readers, each with the sign of its files, by their first bytes and their suffix. After
+`unsupported`, the first sign that a file has decides. What a text is, `_of_text` finds."""
 
 
 def _reader_of(source: Source) -> Reader:

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from attncli.core.errors import KeyPath, Locate, Place, below, fail
@@ -330,23 +331,23 @@ def _of_text(text: TextDocument) -> Iterator[Document]:
 
 def _places_in_json(chunk: Chunk, start: int, end: int) -> Locate:
     """Return the places in the JSON between two offsets of a text; JSON is YAML too."""
-    found: tuple[Locate, Sequence[str], int] | None = None
+
+    @cache
+    def as_yaml() -> tuple[Locate, Sequence[str], int]:
+        from attncli.reading import yaml_values
+
+        # YAML does not join the two halves of a large character, and ends lines at more
+        # characters; any others will do for the place.
+        first = chunk.text.rfind("\n", 0, start) + 1
+        before = chunk.before + line_ends(chunk.text[:first])
+        part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", chunk.text[first:end])
+        part = part if part.isascii() else re.sub("[\x85\u2028\u2029]", "-", part)
+        text = blanked(part, [(0, start - first)])
+        read = replace(chunk, text=text, before=before, original="")
+        return yaml_values.places_in(read, 0), lines_of(chunk.text[first:]), before
 
     def locate(path: KeyPath) -> Place:
-        nonlocal found
-        if found is None:
-            from attncli.reading import yaml_values
-
-            # YAML does not join the two halves of a large character, and ends lines at more
-            # characters; any others will do for the place.
-            first = chunk.text.rfind("\n", 0, start) + 1
-            before = chunk.before + line_ends(chunk.text[:first])
-            part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", chunk.text[first:end])
-            part = part if part.isascii() else re.sub("[\x85\u2028\u2029]", "-", part)
-            text = blanked(part, [(0, start - first)])
-            as_yaml = replace(chunk, text=text, before=before, original="")
-            found = yaml_values.places_in(as_yaml, 0), lines_of(chunk.text[first:]), before
-        locate_in_yaml, lines, before = found
+        locate_in_yaml, lines, before = as_yaml()
         place = locate_in_yaml(path)
         return replace(place, text=lines[place.line - before - 1])
 

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache, partial
 from itertools import islice, takewhile
 from typing import Any, TypeAlias
 
@@ -262,15 +263,8 @@ class _Builder:
 
 def places_in(chunk: Chunk, number: int) -> Locate:
     """Return the places in the document of an index, whose text is read again at the first use."""
-    places: Places | None = None
-
-    def locate(path: KeyPath) -> Place:
-        nonlocal places
-        if places is None:
-            places = _places(chunk, number)
-        return _place(path, places, chunk)
-
-    return locate
+    places = cache(partial(_places, chunk, number))
+    return lambda path: _place(path, places(), chunk)
 
 
 def _places(chunk: Chunk, number: int) -> Places:
