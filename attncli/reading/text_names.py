@@ -160,9 +160,8 @@ def _name_in_words(text: str, known: Known, is_set: bool) -> str:
         runs = [*without, *(rest[at:] for rest in without[:1] for at in inside), words]
         runs += [words[at:] for at in inside if _is_prose(words[:at], words[at], known)]
     names = [" ".join(run) for run in runs if run]
-    words_known = [
-        one for one in names if known(one) and (len(one) > 2 or len(words) < 2 or one[-1].isdigit())
-    ]
+    are_long = [one for one in names if len(one) > 2 or len(words) < 2 or one[-1].isdigit()]
+    words_known = [*filter(known, are_long)]
     last = words[-1] if is_set and words and known(words[-1]) else ""
     last = last if len(words) < 2 or (last and _is_prose(words[:-1], last, known)) else ""
     return words_known[0] if words_known else whole if known(whole) else last
@@ -209,19 +208,19 @@ def is_array(key: str) -> bool:
     return (key in KEYS and isinstance(KEYS[key].form, ArrayForm)) or key in ("mask", "bias")
 
 
+ROW_OF_STEP = regex(r"(?P<step>[^\W\d_]{3,})_\w+")
+
+
 def is_step(word: str) -> bool:
     """Return True if a word may be the name of a step, or of cells of one."""
     if cell_names.PRODUCT.fullmatch(word):
         return True
-    row = cell_names.ROW_IN_WORDS.fullmatch(word) or re.fullmatch(
-        r"(?P<step>[^\W\d_]{3,})_\w+", word
-    )
-    name = re.split(r"(?<!\s)\s*+\[|(?<!\s)\s++head\b", word)[0]
+    row = cell_names.ROW_IN_WORDS.fullmatch(word) or ROW_OF_STEP.fullmatch(word)
     of_row = row["step"] if row else ""
-    names = [name, of_row if len(of_row) > 2 or of_row in LETTERS else ""]
-    return any(
-        cell_names.may_mean_step(one, ()) for one in names if one and one[0] not in "√0123456789"
-    )
+    names = re.split(r"(?<!\s)\s*+\[|(?<!\s)\s++head\b", word)[:1]
+    names += [of_row] if len(of_row) > 2 or of_row in LETTERS else []
+    names = [one for one in names if one and one[0] not in "√0123456789"]
+    return any(cell_names.may_mean_step(one, ()) for one in names)
 
 
 LIKE_INPUTS = {"positions", "embedded", "H"}

@@ -134,10 +134,9 @@ def _corner(text: str, table: Table, known: Known) -> str:
     if text[table.start : table.end].lstrip()[:1] != "|":
         return ""
     heads = [cell.strip(" *`$") for cell in line_at(text, table.start).strip(" \t\r|").split("|")]
-    others = [
-        head for head in heads[1:] if re.match(r"[-+.\d]", head) or (head[2:] and known(head))
-    ]
-    return heads[0] if known(heads[0]) and not others and heads[0].upper() not in "QKV" else ""
+    corner, *heads = heads
+    others = [one for one in heads if re.match(r"[-+.\d]", one) or (one[2:] and known(one))]
+    return corner if known(corner) and not others and corner.upper() not in "QKV" else ""
 
 
 def _of_tuple(first: Block, second: Block) -> tuple[Block, Block]:
@@ -202,13 +201,9 @@ def _fault(text: str, before: str, table: Table, name: str) -> str:
     code = CODE_BEFORE.fullmatch(line) if len(line) < MAX_BETWEEN else None
     if text[table.start : table.end].rstrip()[-1] in "])}":
         code = code or CODE_AFTER.match(text, table.end)
-        if (
-            code
-            and table.is_flat
-            and VECTOR_NAME.fullmatch(name)
-            and TRANSPOSE.fullmatch(code["code"])
-        ):
-            return ""  # a vector is a row, whichever way it is written
+        is_vector = table.is_flat and VECTOR_NAME.fullmatch(name) is not None
+        if code and is_vector and TRANSPOSE.fullmatch(code["code"]):
+            return ""  # which is a row, whichever way it is written
     return f"{visible(code['code'].strip())} {way}" if code else ""
 
 
@@ -284,11 +279,10 @@ def unwrapped(chunk: Chunk) -> Chunk | None:
         return None
     start, end = [*(fence.start() for fence in fences), len(text)][:2]
     for line in SETTING.finditer(text):
-        is_known = (
-            key_of(line["key"]) in KEYS or line["key"] in ALIASES or line["key"] in STUDENT_KEYS
-        )
+        key = line["key"]
+        is_known = key_of(key) in KEYS or key in ALIASES or key in STUDENT_KEYS
         if not start < line.start() < end and is_known:
-            message = f"{line['key']} is written outside of the ``` marks"
+            message = f"{key} is written outside of the ``` marks"
             raise chunk.place_at(line.start()).error(message, "write it between them")
     return replace(chunk, text=blanked(text[:end], [(0, fences[0].end())]))
 

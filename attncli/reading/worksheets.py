@@ -114,7 +114,10 @@ def _submission(
     errors: list[InputError] = []
     rows_after = _of_latex if is_tex else _of_markdown
     for mark in marks:
-        key, place = _marked_name(mark["name"], is_tex), page.place_at(mark.start())
+        place = page.place_at(mark.start())
+        key = unescape(mark["name"])
+        if is_tex:  # which holds other characters for some
+            key = re.sub(r"!([0-9A-F]{2,5})!", lambda m: chr(int(m[1], 16)), mark["name"])
         try:
             rows = rows_after(page.text, mark.end())
         except NumberError as fault:
@@ -142,13 +145,6 @@ def _submission(
     about = {"student": student} if student else {}
     error = errors[0] if errors else None
     return Document(page.name, {**about, "answers": values}, locate, error=error)
-
-
-def _marked_name(name: str, is_tex: bool) -> str:
-    """Return the name in a mark, which holds other characters for some."""
-    if is_tex:
-        return re.sub(r"!([0-9A-F]{2,5})!", lambda m: chr(int(m[1], 16)), name)
-    return unescape(name)
 
 
 def _student(text: str, is_tex: bool) -> str:

@@ -208,18 +208,15 @@ def _of_words(lines: Words) -> LabelledGrid:
 
 def _without_row_numbers(lines: Words) -> Words:
     """Return rows without the 1., 2., 3. before them, unless all numbers end with points."""
-    numbered = [ROW_NUMBER.match(line) for _, line in lines]
-    numbers = [one[1] or one[2] for one in numbered if one]
+    numbered = [*filter(None, (ROW_NUMBER.match(line) for _, line in lines))]
+    numbers = [one[1] or one[2] for one in numbered]
     is_count = len(lines) > 1 and numbers == [str(n) for n in range(1, len(lines) + 1)]
     if not is_count or re.search(r"\s\d+\.(?!\d)", "\n".join(line[1:] for _, line in lines)[2:]):
         return lines
-    rows = [
-        (at + one.end(), line[one.end() :])
-        for (at, line), one in zip(lines, numbered, strict=True)
-        if one
-    ]
+    ends = [one.end() for one in numbered]
+    rows = [(at + end, line[end:]) for (at, line), end in zip(lines, ends, strict=True)]
     are_single = all(len(words_of(row)) == 1 for _, row in rows)
-    if any(one[2] and (are_single or one[0].endswith("  ")) for one in numbered if one):
+    if any(one[2] and (are_single or one[0].endswith("  ")) for one in numbered):
         raise NumberError("1. may be a number, or that of a row; write 1.0, or (1) for a row")
     return rows
 
