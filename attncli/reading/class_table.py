@@ -174,7 +174,6 @@ class ClassColumns:
         return naming
 
     def heading(self, path: KeyPath) -> Place:
-        """Return the place of the heading of a key."""
         column = next((n for n, key in self.keys.items() if (key,) == path[:1]), None)
         return Place("") if column is None else self._place(column)
 

@@ -18,7 +18,6 @@ SOLUTIONS = "keys"
 """The folder in which `attn vary` writes the solutions, beside the variants."""
 
 ANSWER_SUFFIXES = (*PROBLEM_SUFFIXES, ".txt", ".ipynb", ".safetensors", *PAGE_SUFFIXES)
-"""Suffixes of files of answers."""
 
 READ_IF_ANSWERED = (*WORKSHEET_SUFFIXES, ".py", ".m", ".r")
 """Suffixes of files that may also hold a text, or a program: they are read if they hold answers."""

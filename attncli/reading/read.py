@@ -42,7 +42,6 @@ TSV = regex(r"[^\s:]+\t(?!\s*:)")
 KEY_LINE = regex(
     r"^(\"[^\"]*\"|'[^']*'|[^\s,;\"'#](\[[^]\n\r]*\]|[^[,;\n\r])*):(\s|$)", re.MULTILINE
 )
-"""A key of YAML at the beginning of a line."""
 NUMBERS = regex(r"[0-9.eE+\-\s]*")
 MARKS = b"<!-- answer: ", rb"\attnanswer{"
 """Marks of answers in the bytes of a worksheet."""

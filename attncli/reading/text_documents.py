@@ -46,7 +46,6 @@ MAY_BE_ANSWER = regex(
 )
 """Numbers that a student may have meant as an answer, in a line that is not read."""
 ONE_ROW = regex(r"\s*\[?[^\[\];\n]*\]?\s*")
-"""A table of one row, in brackets or not."""
 FILLED_CALL = regex(rf"(?:[\d.]+\s*\*\s*)?{FILLED}")
 TASKS = regex(rf"\b(?:task|exercise|points|{'|'.join(words_for('TASK'))})\b", re.IGNORECASE)
 """Words over the columns of a list of tasks and their points, which is no answer."""
@@ -194,7 +193,7 @@ class TextDocument:
             raise self._error(name, table)
         heads = [cell.strip(" *`$") for cell in value.partition("\n")[0].split("|")]
         heads = [one for one in heads if COLUMN.fullmatch(one) or (one[2:] and self.known(one))]
-        if value[:1] == "|" and len(heads) > 1:
+        if len(heads) > 1:
             message = f"the columns {' and '.join(heads)} are matrices of their own"
             hint = "write each under its name"
             raise self.chunk.place_at(table.start).error(message, hint)

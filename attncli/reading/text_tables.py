@@ -103,7 +103,6 @@ NEAR_ROW = regex(
 )
 """A line that may be meant as a row of numbers, beside rows that are."""
 ROW_LABEL = regex(r"[^:\n]*:|[^\w\n]*\d+[.)][ \t]")
-"""A label or a number before a row."""
 TORN = regex(r"[ \t]*+[^\w\n(]*+[\d½¼¾⅓⅔](?!.*(?:[^\W\d]{2}|=))[^\n]*")
 """A line that begins with a number, without a word: a row with a sign too many."""
 LIST_BESIDE = regex(rf"[ \t]*,[ \t]*[\[(]|[ \t\r]*\n[ \t]*{ONE_LIST}[ \t\r]*$", re.MULTILINE)

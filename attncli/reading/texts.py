@@ -131,12 +131,11 @@ def blocks_in(text: str, known: Known) -> list[Block]:
 
 def _corner(text: str, table: Table, known: Known) -> str:
     """Return the name in the corner of a table with bars: | X | d1 | d2 |; "" for none."""
-    if text[table.start : table.end].lstrip()[:1] != "|":
-        return ""
     heads = [cell.strip(" *`$") for cell in line_at(text, table.start).strip(" \t\r|").split("|")]
     corner, *heads = heads
     others = [one for one in heads if re.match(r"[-+.\d]", one) or (one[2:] and known(one))]
-    return corner if known(corner) and not others and corner.upper() not in "QKV" else ""
+    is_name = known(corner) and corner.upper() not in "QKV"
+    return corner if is_name and heads and not others else ""
 
 
 def _of_tuple(first: Block, second: Block) -> tuple[Block, Block]:
@@ -217,7 +216,6 @@ SETTING = regex(
     r"(?:(?P<sign>:?=|<-)(?!=)|:(?=\s|\Z))[ \t]*(?P<value>[^\n]*)",
     re.MULTILINE,
 )
-"""A line that sets a key."""
 TWO_NUMBERS = r"[-+.\d][\d.eE+-]*(?:[ \t]*,)?[ \t]+[-+.\d]"
 PRINTED_LIST = r"\[(?:\s*\[)?\s*[-+.\d][^\s,]*[ \t]+[-+.\d]|(?:\w+\.)*(?:array|[tT]ensor)\("
 CODE_LINE = (

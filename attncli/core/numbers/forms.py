@@ -17,10 +17,8 @@ from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import all_of, visible
 
 Schema: TypeAlias = dict[str, Any]
-"""A JSON Schema, or a part of one."""
 
 MATRIX_SUFFIXES = (".csv", ".tsv", ".txt", ".npy", ".xlsx")
-"""The suffixes of files that hold a matrix."""
 
 
 SOME_KEYS = "Mapping[str, object]"

@@ -19,7 +19,6 @@ Words: TypeAlias = list[tuple[int, str]]
 
 SIGN = rf"[{ABOUT}]?\s*+(?:[-+−–]\s*+)?"
 DECIMAL_COMMA = regex(rf"{SIGN}\d++,\d++([eE][+-]?\d+)?\s*%?")
-"""A number with a decimal comma."""
 GROUPED = regex(
     rf"{SIGN}[1-9]\d{{0,2}}([.,'’ \u00a0\u2009\u202f])\d{{3}}(\1\d{{3}})*"
     r"((?!\1)(?:\.\d*|,\d+))?\s*%?"

@@ -132,7 +132,6 @@ LONG_NUMBER = 7
 MIN_LONG_NUMBERS = 4
 """Minimum count of long numbers: one or two may agree with floats of a type by chance."""
 PRECISIONS = {"float16": 11, "float32": 24}
-"""Bits of precision of a type."""
 SURE = 15.0
 """Number of bits by which the long numbers together exceed the precision of a type that makes it
 unlikely, however few they are, that all of them are floats of that type by chance."""

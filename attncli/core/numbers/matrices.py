@@ -187,7 +187,6 @@ def _without_truths(raw: Any) -> Any:
 
 
 def grid_in(text: str, path: KeyPath) -> LabelledGrid:
-    """Return the numbers and the labels of a text block."""
     from attncli.core.numbers.pasted import grid_of
 
     try:

@@ -253,7 +253,6 @@ CODE = (
 
 
 IN_ROUND_BRACKETS = rf"\s*+\(?\s*+(?:\(\s*+{SEVERAL}\s*+\)[\s,;]*+)++\)?\s*+"
-"""Rows in round brackets."""
 
 
 MAX_LISTS = 8

@@ -30,7 +30,6 @@ ABOUT = "≈≃≅∼~"
 """Signs before a rounded number; they are ignored."""
 DASHES = "−–‒‐‑－"
 BLANK_CELLS = frozenset(("", "~", "_", "?", "null", "Null", "NULL", "None"))
-"""Texts of a blank cell."""
 MONTH = r"(jan|feb|mar|mär|apr|mai|may|jun|jul|aug|sep|okt|oct|nov|dez|dec)\w*"
 DAY = r"(?:19|20)\d\d-\d{1,2}-\d{1,2}(?:[T ].*)?|\d{1,2}[./]\d{1,2}[./](?:19|20)\d\d"  # in digits
 DATE = rf"{DAY}|\d{{1,2}}[-. ]{{0,2}}{MONTH}|{MONTH}[-. ]{{0,2}}\d{{1,4}}"
