@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from attncli.core.errors import InputError
 from attncli.core.numbers.forms import ArrayForm
+from attncli.core.numbers.grid import CORNERS
 from attncli.core.numbers.notations import MAKER
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.pasted import grid_of
@@ -134,7 +135,7 @@ def _corner(text: str, table: Table, known: Known) -> str:
     heads = [cell.strip(" *`$") for cell in line_at(text, table.start).strip(" \t\r|").split("|")]
     corner, *heads = heads
     others = [one for one in heads if re.match(r"[-+.\d]", one) or (one[2:] and known(one))]
-    is_name = known(corner) and corner.upper() not in "QKV"
+    is_name = known(corner) and corner.upper() not in "QKV" and corner.casefold() not in CORNERS
     return corner if is_name and heads and not others else ""
 
 
