@@ -6,11 +6,11 @@ them, the other program is checked as a submission. Else only what numbers show 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import product
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 
@@ -58,6 +58,22 @@ OF_HEADS = {"Q", "K", "V", "mask", "bias", "W_o", "b_o"}
 
 TURNED = {"Q_normed": "Q", "K_normed": "K", "Q_rotated": "Q", "K_rotated": "K"}
 """Steps in whose place scores would be made of queries and keys."""
+
+Positions: TypeAlias = Sequence[dict[str, str] | None]
+
+POSITIONS: Positions = (
+    None,
+    {"name": "rope", "pairs": "halves"},
+    {"name": "rope", "pairs": "neighbours"},
+)
+"""The positions with which the reference may have calculated."""
+
+NO_INPUTS = "its inputs are not in the reference, so no cause is sought"
+UNLIKE_REFERENCE = (
+    "its inputs do not give the reference's numbers: tried were no mask and a causal one, "
+    "the scales 1/√d_k and 1, no positions and RoPE of base 10,000"
+)
+"""Why no cause is known."""
 
 MAX_NAMED = 6
 """Maximum number of names that a sentence lists. Chosen."""
@@ -242,47 +258,62 @@ class TwoDumps(Record, eq=False):
         known = {parts_of(name).meaning: name for name in names}
         inputs = {key: self.reference[name] for key, name in known.items() if key in KEYS}
         keys = {key: _heads_first(known[key], one.numbers) for key, one in inputs.items()}
-        for turned in known.keys() & TURNED.keys():  # of which the scores are made
-            name = known[turned]
-            keys[TURNED[turned]] = _heads_first(name, self.reference[name].numbers)
-        weights = self.reference.get(known.get("weights", ""))
-        if weights is not None and keys.keys() >= {"Q", "K"}:
-            keys |= _cut(keys, weights.numbers)
-        if keys.keys() >= OF_PROJECTIONS:
-            made_of_them = {"Q", "K", "V", "scores"}
-            keys = {key: array for key, array in keys.items() if key not in made_of_them}
-        else:
-            keys = {key: array for key, array in keys.items() if key in OF_HEADS}
         meaning = parts_of(first.pair.name).meaning
         if meaning == "concat" and "W_o" not in keys:  # which has this step alone, and changes none
             keys["W_o"] = np.eye(first.right.shape[-1])
-        is_here = keys.keys() >= OF_PROJECTIONS or keys.keys() >= {"Q", "K"}
         lacks_w_o = meaning == "output" and "concat" in known and "W_o" not in keys
-        is_cut = first.places or any(one.places for one in inputs.values())
-        if is_cut or not is_here or lacks_w_o or meaning in ("", *keys):
-            return None, "its inputs are not in the reference, so no cause is sought"
+        if lacks_w_o or first.places or any(one.places for one in inputs.values()):
+            return None, NO_INPUTS
         before = every[: every.index(first) + 1]
         here = [one for one in before if parts_of(one.pair.name).layer == layer]
         steps = {parts_of(one.pair.name).meaning: one for one in here}
-        answers = {step: one for step, one in steps.items() if step not in ("", *keys, *TURNED)}
-        right, given = (
-            {
-                step: _heads_first(one.pair.name, getattr(one, which))
-                for step, one in answers.items()
-            }
-            for which in ("right", "numbers")
-        )
         parts = {part: getattr(marking, part) for part in ("dtype", "tolerance", "rtol")}
         asked = {part: value for part, value in parts.items() if value}
-        sizes = [array.shape[-3] for array in right.values() if array.ndim > 2]
-        for problem in _problems(keys, sizes[0] if sizes else 1):
-            with suppress(InputError):
-                key = AnswerKey(problem.marked(asked))
-                if key.check(right).verdict == "correct":
-                    report = key.check(given)
-                    return report.findings.get(report.first_wrong_step or ""), ""
-        tried = "no mask or a causal one, and the scale 1/√d_k or 1"
-        return None, f"with {tried}, its inputs do not give the reference's numbers either"
+        why = NO_INPUTS
+        for given, left_out, positions in self._inputs(keys, known):
+            answers = {
+                step: one for step, one in steps.items() if step not in ("", *given, *left_out)
+            }
+            if meaning not in answers:
+                continue
+            right, other = (
+                {
+                    step: _heads_first(one.pair.name, getattr(one, which))
+                    for step, one in answers.items()
+                }
+                for which in ("right", "numbers")
+            )
+            sizes = {step: array.shape[-3] for step, array in right.items() if array.ndim > 2}
+            for problem in _problems(given, sizes, positions):
+                with suppress(InputError):
+                    key = AnswerKey(problem.marked(asked))
+                    report = key.check(right)
+                    if report.verdict == "correct" and meaning not in dict(report.skipped):
+                        report = key.check(other)
+                        return report.findings.get(report.first_wrong_step or ""), ""
+            why = UNLIKE_REFERENCE
+        return None, why
+
+    def _inputs(
+        self, keys: Mapping[str, Array], known: Mapping[str, str]
+    ) -> Iterator[tuple[dict[str, Array], Collection[str], Positions]]:
+        """Yield what a layer may be calculated from, steps that it then has not, and positions.
+
+        These are tokens and weights, or queries and keys, or those that are turned already.
+        """
+        if keys.keys() >= OF_PROJECTIONS:
+            made_of_them = {"Q", "K", "V", "scores"}
+            yield {key: one for key, one in keys.items() if key not in made_of_them}, (), POSITIONS
+        turned = {
+            TURNED[step]: _heads_first(known[step], self.reference[known[step]].numbers)
+            for step in TURNED
+            if step in known
+        }
+        weights = self.reference.get(known.get("weights", ""))
+        for more, left_out, positions in (({}, (), POSITIONS), (turned, TURNED, (None,))):
+            given = {key: one for key, one in {**keys, **more}.items() if key in OF_HEADS}
+            if given.keys() >= {"Q", "K"} and (more or not left_out):
+                yield given | _cut(given, weights), left_out, positions
 
 
 def _heads_first(name: str, array: Array) -> Array:
@@ -290,11 +321,11 @@ def _heads_first(name: str, array: Array) -> Array:
     return array.swapaxes(-2, -3) if is_after else array
 
 
-def _cut(keys: Mapping[str, Array], weights: Array) -> dict[str, Array]:
+def _cut(keys: Mapping[str, Array], weights: DumpedArray | None) -> dict[str, Array]:
     """Return queries, keys and values in heads, where those are side by side beside a batch."""
-    if weights.ndim != 4 or keys["Q"].ndim != 3:
+    if weights is None or weights.numbers.ndim != 4 or keys["Q"].ndim != 3:
         return {}
-    heads = weights.shape[1]
+    heads = weights.numbers.shape[1]
     width = max(keys["Q"].shape[-1] // heads, 1)
     groups = max(keys["K"].shape[-1] // width, 1)
     counts = {"Q": heads, "K": groups, "V": groups}
@@ -305,18 +336,23 @@ def _cut(keys: Mapping[str, Array], weights: Array) -> dict[str, Array]:
     }
 
 
-def _problems(keys: Mapping[str, Array], heads: int) -> Iterator[Problem]:
+def _problems(
+    keys: Mapping[str, Array], head_counts: Mapping[str, int], positions: Positions
+) -> Iterator[Problem]:
     """Yield problems with some inputs that a program may have calculated, the usual ones first."""
     given: dict[str, Any] = dict(keys)
+    heads = next(iter(head_counts.values()), 1)
     if "Q" in keys:
         given = {"V": keys["K"], **given}  # if V is left out, weights are compared alone
+    else:
+        given["kv_heads"] = head_counts.get("K")
     if "Q" not in keys or ("W_o" in keys and heads > 1):
         given["heads"] = heads
     masks = ["causal", None] if "mask" not in keys else [keys["mask"]]
-    for stored, mask, scale in product(("in_out", "out_in"), masks, (None, 1)):
+    layouts_of_weights = ("in_out",) if "Q" in keys else ("in_out", "out_in")
+    for place, stored, mask, scale in product(positions, layouts_of_weights, masks, (None, 1)):
         more: dict[str, Any] = {"mask": mask, "scale": scale, "weights_as": stored}
-        if "Q" in keys and stored == "out_in":
-            return
+        more["positions"] = place
         with suppress(InputError):
             yield Problem(
                 **given, **{key: value for key, value in more.items() if value is not None}

@@ -133,6 +133,36 @@ def test_a_dump_of_every_step_has_inputs_and_results(
     assert report["steps"][report["first_wrong_step"]]["mistake"]["id"] == cause
 
 
+OF_LLAMA = [
+    ("Q,K,weights", {"scale": 1}, "not_scaled"),
+    ("Q,K,weights", {"positions": "rope"}, "other_pairs"),
+    ("Q,K,Q_rotated,K_rotated", {"positions": "rope"}, "other_pairs"),
+    ("Q,K,Q_rotated,K_rotated,weights", {"mask": None}, "mask_missing"),
+    ("X,W_q,W_k,W_v,Q,K,Q_rotated", {"positions": "rope"}, "other_pairs"),
+    ("X,W_q,W_k,W_v,Q_rotated,K_rotated,weights", {"scale": 1}, "not_scaled"),
+]
+
+
+@pytest.mark.parametrize(("names", "wrong", "cause"), OF_LLAMA)
+def test_keys_shared_by_heads_and_turned(
+    attn: Attn, tmp_path: Path, names: str, wrong: dict[str, Any], cause: str
+) -> None:
+    x, *weights = np.random.default_rng(0).normal(size=(4, 8, 8)) / 2
+    shapes = dict(zip(("W_q", "W_k", "W_v"), (8, 4, 4), strict=True))
+    keys = {key: one[:, :n] for (key, n), one in zip(shapes.items(), weights, strict=True)}
+    given: dict[str, Any] = {"X": x[None], **keys, "heads": 2, "kv_heads": 1, "mask": "causal"}
+    given["positions"] = {"name": "rope", "pairs": "halves"}
+    right, mine = (attncli.compute(attncli.Problem(**given | more)) for more in ({}, wrong))
+    every = names.split(",")
+    reference, other = (
+        {f"layers.0.{n}": trace[n].value if n in trace else given[n] for n in every}
+        for trace in (right, mine)
+    )
+    shown = check(attn, tmp_path, reference, other, "-f", "json")
+    report = json.loads(shown.out)
+    assert report["steps"][report["first_wrong_step"]]["mistake"]["id"] == cause
+
+
 def test_without_inputs_no_cause_is_named(attn: Attn, tmp_path: Path) -> None:
     names = "weights and output"
     shown = check(attn, tmp_path, model(names), model(names, 1, scale=1))
