@@ -26,8 +26,8 @@ ADDED = ("causal alibi", "alibi", "causal alibi past", "decode alibi past")
 
 CAUSES: dict[str, tuple[str, ...]] = {
     "causal_top_left": (
-        *("causal past", "causal rope past", "causal alibi past", "decode past"),
-        *("decode rope past", "aligned"),
+        *("one causal past", "causal past", "causal rope past", "causal alibi past"),
+        *("decode past", "decode rope past", "aligned"),
     ),
     "cache_dropped": (
         *("causal past", "past", "causal rope past", "causal alibi past", "bias past", "decode"),
@@ -66,6 +66,7 @@ def drawn(random: Generator, words: str, cause: str) -> Keys:
     heads = int(random.choice([3, 5, 6] if cause == "alibi_one_series" else [2, 3, 4, 6]))
     kv = int(random.choice([count for count in (1, 2, 3, heads) if heads % count == 0]))
     d, n, p = int(random.choice([4, 6, 8])), int(random.integers(3, 8)), int(random.integers(2, 6))
+    n = 1 if "one" in words else n
     if cause == "rope_before_heads":
         kv = heads
     keys: Keys = {"kind": "self", "heads": heads, "kv_heads": kv}

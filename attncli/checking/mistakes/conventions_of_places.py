@@ -84,6 +84,14 @@ def _sees_the_first(count: Callable[[int], int]) -> Search:
     return masked
 
 
+def _one_token_sees_the_first(step: Step, trace: Trace) -> Ways:
+    """Show the first key alone to one new token, whose mask blocks nothing."""
+    names = [name for name in ("scores", *ADJUSTED) if name in trace]
+    if [step.name] == names[-1:] and "K_all" in trace and step.array.shape[-2] == 1:
+        mask = wrong(lambda _: np.eye(1, step.array.shape[-1])[None, None], made_of(step))
+        yield {step.name: Masked(made_of(step), mask)}, {}
+
+
 def _turned(rows: Expression, like: Rotated, waves: Waves) -> Rotated:
     angles = Angles(rows, waves)
     cos, sin = (OfAngles(angles, name, waves) for name in ("cos", "sin"))
@@ -210,7 +218,12 @@ OF_PLACES: dict[str, Convention] = {
         "The causal mask is aligned at the top left: the first query sees the first key alone.",
         "Align it at the bottom right, as new tokens see those of the cache, too: SDPA's is_causal "
         "does not.",
-        (causal(_top_left), _sees_the_first(lambda t: 1), _sees_the_first(lambda t: t)),
+        (
+            causal(_top_left),
+            _one_token_sees_the_first,
+            _sees_the_first(lambda t: 1),
+            _sees_the_first(lambda t: t),
+        ),
     ),
     "cache_dropped": Convention(
         "The keys and values of the cache were not used: only the new ones were.",
