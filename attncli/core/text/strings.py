@@ -200,8 +200,13 @@ def count_of(count: int, noun: str) -> str:
 
 
 def small(sentence: str) -> str:
-    """Return a sentence that goes on after other words; K and Q stay capitals."""
-    is_word = sentence[1:2].islower() or sentence.startswith("A ")
+    """Return a sentence that goes on after other words; K, Q and RoPE stay as they are.
+
+    >>> small("The scores"), small("RoPE turned"), small("K_rotated"), small("A row")
+    ('the scores', 'RoPE turned', 'K_rotated', 'a row')
+    """
+    is_word = sentence[1:2].islower() and sentence.split(maxsplit=1)[0][1:].islower()
+    is_word = is_word or sentence.startswith("A ")
     return sentence[0].lower() + sentence[1:] if is_word else sentence
 
 
