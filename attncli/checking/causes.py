@@ -332,7 +332,7 @@ def both(trace: Trace, one: ChangedSteps, other: ChangedSteps) -> ChangedSteps |
             return None
         change[name] = merged
     what = f"Two causes at once. {first.message} {second.message}"
-    advice = f"{first.advice} {second.advice}"
+    advice = f"{first.advice.removesuffix('.')}. {second.advice}"  # a line of NumPy has no full stop
     return Finding(first.id, what, advice, together=(first, second)), change
 
 
