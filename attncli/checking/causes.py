@@ -332,7 +332,8 @@ def both(trace: Trace, one: ChangedSteps, other: ChangedSteps) -> ChangedSteps |
             return None
         change[name] = merged
     what = f"Two causes at once. {first.message} {second.message}"
-    advice = f"{first.advice.removesuffix('.')}. {second.advice}"  # a line of NumPy has no full stop
+    line_or_advice = first.advice.removesuffix(".")  # a line of NumPy ends without a full stop
+    advice = f"{line_or_advice}. {second.advice}"
     return Finding(first.id, what, advice, together=(first, second)), change
 
 
