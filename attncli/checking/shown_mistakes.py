@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import chain, islice, product
+from itertools import chain, islice
 from math import inf
 from typing import Any
 
@@ -21,6 +21,7 @@ from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.naming.catalogued import is_like
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import Masked
+from attncli.core.calculation.mistake import possible
 from attncli.core.calculation.trace import Trace, equal_steps
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
@@ -98,7 +99,9 @@ class ShownMistakes:
     def add(self, trace: Trace) -> None:
         """Learn which mistakes a calculation shows and tells apart."""
         distractors = Distractors(trace, self.question)
-        every = distractors.at(product(MISTAKES, trace.steps))
+        made = {step.name: {row.id for row in possible(MISTAKES.values(), step)} for step in trace}
+        places = ((id_, name) for id_ in MISTAKES for name, ids in made.items() if id_ in ids)
+        every = distractors.at(places)
         seen = [one for one in every if one.asked and one.seen]
         self._known |= dict.fromkeys(one.key for one in every)
         self._shown |= {one.key: max(one.seen, self._shown.get(one.key, 0)) for one in seen}

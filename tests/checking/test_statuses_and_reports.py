@@ -19,12 +19,13 @@ from attncli.checking.check import AnswerKey
 from attncli.checking.judging.judged_steps import NotGiven
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.mistakes.conventions import CONVENTIONS
+from attncli.core.calculation.mistake import possible
 from attncli.core.calculation.mutations import MUTATIONS
 from attncli.formats import FORMATS, formats_of
 from attncli.printing.report_record import report_record
 from attncli.printing.selection import Selection
 from tests.checking.judged_cases import MARKS, marks, problem_of
-from tests.conftest import ROOT, TYPICAL_SAMPLES, Attn, cases
+from tests.conftest import ROOT, SAMPLE_FILES, TYPICAL_SAMPLES, Attn, cases
 from tests.support.snapshots import assert_same
 
 GOOD = "sample_inputs/i_am_good.yaml"
@@ -159,6 +160,18 @@ def test_the_page_of_mistakes_has_them_in_the_order_of_preference() -> None:
     assert not re.search(r"\{\w+\}", page)  # a blank that no example fills
     order = ("not_scaled", "scaled_needlessly", "cap_not_restored", "earlier_step_used")
     assert [ids[0], *sorted(order[1:], key=ids.index)] == list(order)
+
+
+def test_rows_that_are_not_asked_change_nothing() -> None:
+    """By the stem of a step, and the types of its operations, a third of all rows is asked."""
+    every, asked = 0, 0
+    for trace in (attncli.compute(attncli.load(path)) for path in SAMPLE_FILES):
+        for step, rows in product(trace, (MISTAKES.values(), MUTATIONS.values())):
+            ids = {row.id for row in possible(rows, step)}
+            others = [row for row in rows if row.id not in ids]
+            assert not [r.id for r in others if any(r.changes(step, trace.around(step)))], step.name
+            every, asked = every + len(rows), asked + len(ids)
+    assert 3 * asked < every
 
 
 # ---- one key for many submissions

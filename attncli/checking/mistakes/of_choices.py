@@ -204,14 +204,14 @@ def e_to_zero_is_zero(node: Exp) -> Nodes:
 FIRST_ARE_REAL = "The first keys are real, as many as the length says; the others are padding."
 
 
-@mistake("The first keys were taken as padding, not the last.", FIRST_ARE_REAL)
+@mistake("The first keys were taken as padding, not the last.", FIRST_ARE_REAL, of=Masked)
 def padding_at_wrong_end(step: Step, trace: Trace) -> Changes:
     real, keys = _lengths(trace), np.arange(step.array.shape[-1])
     if real is not None:
         yield from _with_keys(step, trace, keys >= len(keys) - real)
 
 
-@mistake("The key {blocked} was blocked, not {right}.", FIRST_ARE_REAL)
+@mistake("The key {blocked} was blocked, not {right}.", FIRST_ARE_REAL, of=Masked)
 def wrong_key_blocked(step: Step, trace: Trace) -> Changes:
     """A real key blocked, and a padded one kept."""
     real, keys = _lengths(trace), np.arange(step.array.shape[-1])
@@ -338,6 +338,7 @@ def _unprojected(side: Expression) -> Expression:
 @mistake(
     "All weight matrices were transposed.",
     "Multiply by the matrices as they are written; programs often store them the other way.",
+    steps=("Q", "K", "V"),
 )
 def all_weight_matrices_transposed(step: Step, trace: Trace) -> Changes:
     """W_q, W_k and W_v at once, and W_o."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from attncli.core.tape.step import Step
 PAST_BLOCKED = "the past was blocked, the future kept"
 """Words on a causal mask that was transposed."""
 
+_masked = partial(mistake, of=Masked)
+
 mask_missing = passed_over(
     Masked, "The mask was not applied.", advice="Put −∞ where the mask is 0, before the softmax."
 )
@@ -38,7 +41,7 @@ def mask_invented(step: Step, trace: Trace) -> Changes:
         yield replace(power, operand=masked)
 
 
-@mistake(
+@_masked(
     "The mask was inverted: {how}.",
     "A mask of 1 lets a key through, 0 blocks it: put −∞ where it is 0.",
 )
@@ -66,7 +69,7 @@ def mask_as_minus_one(node: Masked) -> Nodes:
     yield wrong(lambda s, keep: np.where(keep != 0, s, -1.0), node.operand, node.mask)
 
 
-@mistake("The mask is transposed: {how}.", "Look up for each query which keys it may see.")
+@_masked("The mask is transposed: {how}.", "Look up for each query which keys it may see.")
 def mask_transposed(step: Step, trace: Trace) -> Changes:
     """Exchange queries and keys; for a causal mask, which need not be square, block the past."""
     if (masked := made_by(Masked, step)) and isinstance(masked.mask, Step):
@@ -88,7 +91,7 @@ def _is_causal(masked: Masked) -> bool:
     return np.array_equal(keep, np.tril(np.ones(keep.shape)))
 
 
-@mistake("Part of the mask was left out: {part}.", "Block what any part of the mask blocks.")
+@_masked("Part of the mask was left out: {part}.", "Block what any part of the mask blocks.")
 def mask_part_forgotten(step: Step, trace: Trace) -> Changes:
     mask = trace.problem.rules.mask
     masks: dict[str, Mask] = {
@@ -104,7 +107,7 @@ def mask_part_forgotten(step: Step, trace: Trace) -> Changes:
             yield from ((masked, {"part": name}) for masked in masked_by(other, step))
 
 
-@mistake(
+@_masked(
     "The conditions of the mask were joined by {other}, not by {word}.",
     "With and, all of them must be true, with or at least one of them.",
 )
@@ -115,7 +118,7 @@ def mask_and_or(step: Step, trace: Trace) -> Changes:
             yield masked, {"other": other, "word": joined.word}
 
 
-@mistake(
+@_masked(
     "The places of queries and keys in the mask were counted from 0.",
     "The first query is i = 1, and the first key is j = 1.",
 )
@@ -153,7 +156,7 @@ def masked_by(mask: Mask, step: Step) -> Iterator[Masked]:
             yield with_mask(masked, np.ones(step.array.shape[-2:]) if keep is None else keep)
 
 
-@mistake("The mask is off by one key: it blocks one too many or too few.", "{rule}")
+@_masked("The mask is off by one key: it blocks one too many or too few.", "{rule}")
 def mask_off_by_one(step: Step, trace: Trace) -> Changes:
     """Move a bound by one key: of a causal mask, a window, or the keys that are no padding."""
     masked = made_by(Masked, step)

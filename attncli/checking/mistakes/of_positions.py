@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -40,6 +41,8 @@ BASES = (10.0, 100.0, 1e3, 1e4, 1e5, 5e5, 1e6)
 
 PLACED = Sinusoids | Angles  # the operations that number tokens
 
+_waved = partial(mistake, of=PLACED | Frequencies | OfAngles | Rotated)
+
 
 def _changed(
     step: Step, trace: Trace, kinds: Any, rule: Callable[[Any], Any], words: Any = EMPTY
@@ -68,7 +71,7 @@ def with_waves(
             yield from _changed(step, trace, kinds, other, words)
 
 
-@mistake("The positions were left out.")
+@mistake("The positions were left out.", of=Embedded | BiasAdded | Rotated | Add)
 def positions_left_out(step: Step, trace: Trace) -> Changes:
     yield from _changed(step, trace, Embedded | BiasAdded, lambda m: m.operands[0])
     node = step.operation
@@ -83,7 +86,7 @@ def _not_turned(trace: Trace, letters: str) -> Change:
     return {s.name: rotated.operand for s, rotated in every if rotated}
 
 
-@mistake("Only the {turned} were turned, not the {left}.", "Turn queries and keys: {formula}.")
+@_waved("Only the {turned} were turned, not the {left}.", "Turn queries and keys: {formula}.")
 def one_side_turned(step: Step, trace: Trace) -> Changes:
     if made_by(Rotated, step):
         turned, left = ("keys", "queries") if step.plain[0] == "Q" else ("queries", "keys")
@@ -97,7 +100,7 @@ class InDegrees(Waves):
         return super().of(function, np.radians(angles))
 
 
-@mistake("The angles were taken as degrees.", "The angles are radians: cos 1 is 0.5403.")
+@_waved("The angles were taken as degrees.", "The angles are radians: cos 1 is 0.5403.")
 def degrees_for_radians(step: Step, trace: Trace) -> Changes:
     def in_degrees(node: Any) -> Any:
         return replace(node, waves=InDegrees(**vars(node.waves)))
@@ -132,28 +135,28 @@ def table_reversed(node: AtDistances) -> Nodes:
     yield wrong(lambda table: node.apply(table[..., ::-1]), node.table)
 
 
-@mistake("Sine and cosine were exchanged.", "Look them up again: sin 0 = 0, and cos 0 = 1.")
+@_waved("Sine and cosine were exchanged.", "Look them up again: sin 0 = 0, and cos 0 = 1.")
 def sine_and_cosine_exchanged(step: Step, trace: Trace) -> Changes:
     yield from _changed(step, trace, Sinusoids, lambda m: replace(m, functions=("cos", "sin")))
     yield from _changed(step, trace, Rotated, lambda m: replace(m, cos=m.sin, sin=m.cos))
 
 
-@mistake("Positions were counted from {used}.", "Count them from {right}.")
+@_waved("Positions were counted from {used}.", "Count them from {right}.")
 def positions_from_another_start(step: Step, trace: Trace) -> Changes:
     return with_waves(step, trace, PLACED, "start", lambda _: (1, 0))
 
 
-@mistake("The base of the angles was {used}.", "Take the base {right}.")
+@_waved("The base of the angles was {used}.", "Take the base {right}.")
 def another_base(step: Step, trace: Trace) -> Changes:
     return with_waves(step, trace, PLACED | Frequencies, "base", lambda _: BASES)
 
 
-@mistake("The pairs were {used}.", "Pair {right}.")
+@_waved("The pairs were {used}.", "Pair {right}.")
 def other_pairs(step: Step, trace: Trace) -> Changes:
     return with_waves(step, trace, Sinusoids | Rotated, "pairs", lambda _: PAIRS)
 
 
-@mistake(
+@_waved(
     "The pairs were turned the wrong way.", "Calculate x cos θ − y sin θ, then x sin θ + y cos θ."
 )
 def angle_negative(step: Step, trace: Trace) -> Changes:
@@ -180,7 +183,7 @@ def positions_after_projection(node: MatMul) -> Nodes:
             yield Add(product, whole.right)
 
 
-@mistake("The frequencies were not scaled.")
+@_waved("The frequencies were not scaled.")
 def scaling_left_out(step: Step, trace: Trace) -> Changes:
     return _with_scaling(step, trace, lambda right: replace(right, factor=1.0))
 
@@ -191,17 +194,17 @@ def _with_scaling(
     return with_waves(step, trace, kind, "scaling", lambda right: [other(right)])
 
 
-@mistake("The frequencies were multiplied by the factor.", "Divide them: longer texts turn slower.")
+@_waved("The frequencies were multiplied by the factor.", "Divide them: longer texts turn slower.")
 def multiplied_by_scaling_factor(step: Step, trace: Trace) -> Changes:
     return _with_scaling(step, trace, lambda right: replace(right, factor=1 / right.factor))
 
 
-@mistake("All pairs were scaled alike.", "The share γ of each pair stays as it is: {formula}.")
+@_waved("All pairs were scaled alike.", "The share γ of each pair stays as it is: {formula}.")
 def pairs_scaled_alike(step: Step, trace: Trace) -> Changes:
     return _with_scaling(step, trace, lambda right: replace(right, kind="linear"))
 
 
-@mistake("The attention factor was left out.", "Multiply each cosine and sine by it.")
+@_waved("The attention factor was left out.", "Multiply each cosine and sine by it.")
 def attention_factor_left_out(step: Step, trace: Trace) -> Changes:
     return _with_scaling(step, trace, lambda right: replace(right, attention_factor=1.0), OfAngles)
 
@@ -217,7 +220,7 @@ def attention_factor_of_scores(step: Step, trace: Trace) -> Changes:
         yield Scale(step.operation, over=factor)
 
 
-@mistake("The tokens were numbered one after the other.", "Take the position of each from `ids`.")
+@_waved("The tokens were numbered one after the other.", "Take the position of each from `ids`.")
 def ids_left_out(step: Step, trace: Trace) -> Changes:
     def counted(ids: Any) -> Iterable[Any]:
         for start in (0, 1):
@@ -226,12 +229,12 @@ def ids_left_out(step: Step, trace: Trace) -> Changes:
     return with_waves(step, trace, PLACED, "ids", counted)
 
 
-@mistake("The positions were read from the other end.", "The first of `ids` is of the first token.")
+@_waved("The positions were read from the other end.", "The first of `ids` is of the first token.")
 def ids_reversed(step: Step, trace: Trace) -> Changes:
     return with_waves(step, trace, PLACED, "ids", lambda ids: [tuple(row[::-1] for row in ids)])
 
 
-@mistake("1 was added to or taken from each of `ids`.", "They are the positions as they are.")
+@_waved("1 was added to or taken from each of `ids`.", "They are the positions as they are.")
 def ids_shifted(step: Step, trace: Trace) -> Changes:
     def shifted(ids: Any) -> Iterable[Any]:
         for by in (1, -1):
@@ -240,6 +243,6 @@ def ids_shifted(step: Step, trace: Trace) -> Changes:
     return with_waves(step, trace, PLACED, "ids", shifted)
 
 
-@mistake("Pairs took their positions from another row of `ids`.", "Take the rows by `sections`.")
+@_waved("Pairs took their positions from another row of `ids`.", "Take the rows by `sections`.")
 def sections_exchanged(step: Step, trace: Trace) -> Changes:
     return with_waves(step, trace, PLACED, "ids", permutations)

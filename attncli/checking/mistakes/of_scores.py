@@ -56,7 +56,7 @@ from attncli.core.tape.step import Expression, Operation, ShapeError, Step
 def _divided_by(advice: str, *letters: str) -> Mistake:
     """Return the mistake of a division by a size of the problem, or by its root: `√d_model`."""
 
-    @mistake("The scores were divided by {by}, not by {right}.", advice)
+    @mistake("The scores were divided by {by}, not by {right}.", advice, of=Scale)
     def changes(step: Step, trace: Trace) -> Changes:
         scale, sizes = made_by(Scale, step), trace.problem.sizes
         if scale is None or not divides_by_root(scale):
@@ -231,14 +231,15 @@ def _adds_a_bias(node: Expression) -> bool:
 
 
 bias_missing = left_out(
-    lambda node: is_input(uncut(node)), "{operand} was not added.", within=_adds_a_bias
+    lambda node: is_input(uncut(node)), "{operand} was not added.", within=_adds_a_bias, of=Add
 )
 bias_subtracted = instead(
     _adds_a_bias,
     lambda node: Add(node.left, negative(node.right)),  # a blocked cell stays blocked
     "{other} was subtracted, not added.",
+    of=Add,
 )
-bias_multiplied = instead(_adds_a_bias, Hadamard, "{other} was multiplied, not added.")
+bias_multiplied = instead(_adds_a_bias, Hadamard, "{other} was multiplied, not added.", of=Add)
 
 
 @mistake("The bias is transposed.", "Look up for each query the bias of each key.")

@@ -148,7 +148,7 @@ def temperature_on_weights(step: Step, trace: Trace) -> Changes:
         yield {division.dividend.name: replace(power, temperature=1.0), step.name: weights}
 
 
-@mistake("Powers of {used} were taken, not of {right}.")
+@mistake("Powers of {used} were taken, not of {right}.", of=Exp)
 def wrong_base(step: Step, trace: Trace) -> Changes:
     power = made_by(Exp, step)
     for base in (2.0, 10.0, np.e):
@@ -181,7 +181,7 @@ def attention_transposed(step: Step, trace: Trace) -> Changes:
     yield from rewritten(made_of(step), rule)
 
 
-@mistake("The weights were multiplied by {used}, not by the values.")
+@mistake("The weights were multiplied by {used}, not by the values.", of=MatMul)
 def input_instead_of_values(step: Step, trace: Trace) -> Changes:
     """Weights · X for weights · V; the input cut into heads where there are several."""
     node = made_of(step)
@@ -198,13 +198,13 @@ def input_instead_of_values(step: Step, trace: Trace) -> Changes:
         yield replace(node, right=other), {"used": other.name}
 
 
-@mistake("The weights were multiplied by {used}, not by the values.")
+@mistake("The weights were multiplied by {used}, not by the values.", of=MatMul)
 def keys_instead_of_values(step: Step, trace: Trace) -> Changes:
     """Weights · K for weights · V; of a pooling, weights · hidden."""
     return _other_values(step, "K", "hidden")
 
 
-@mistake("The weights were multiplied by {used}, not by the values.")
+@mistake("The weights were multiplied by {used}, not by the values.", of=MatMul)
 def queries_instead_of_values(step: Step, trace: Trace) -> Changes:
     return _other_values(step, "Q")
 
@@ -248,13 +248,19 @@ def step_transposed(step: Step, trace: Trace) -> Changes:
 
 PIECES = "A head is a contiguous piece of every row: the first d_k features are head 1."
 
+_of_heads = partial(mistake, of=SplitHeads | MergeHeads)
 
-@mistake("Neighbouring features went to different heads.", PIECES)
+
+@_of_heads("Neighbouring features went to different heads.", PIECES)
 def heads_interleaved(step: Step, trace: Trace) -> Changes:
     return _other_heads(step, trace, split_in_turns, merged_in_turns)
 
 
-@mistake("The numbers were filled into the heads line by line, as reshape does.", PIECES)
+@mistake(
+    "The numbers were filled into the heads line by line, as reshape does.",
+    PIECES,
+    of=SplitHeads | MergeHeads,
+)
 def heads_reshaped(step: Step, trace: Trace) -> Changes:
     """The axes of heads and tokens were not exchanged, as is needed before or after a reshape."""
     return _other_heads(step, trace, split_by_lines, merged_by_lines)
@@ -316,7 +322,7 @@ def heads_in_wrong_order(node: MergeHeads) -> Nodes:
     yield MergeHeads(wrong(lambda array: np.flip(array, axis=1), node.operand))
 
 
-@mistake("Head {head} was left out.", "Put all heads side by side.")
+@mistake("Head {head} was left out.", "Put all heads side by side.", of=MergeHeads | MatMul)
 def head_missing(step: Step, trace: Trace) -> Changes:
     heads = trace.problem.heads
 

@@ -17,7 +17,7 @@ from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.naming.hypotheses import Hypothesis, WrongStep
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.softmax import Sum
-from attncli.core.calculation.mistake import Blanks, Mistake, Ways, Words, in_words
+from attncli.core.calculation.mistake import Blanks, Mistake, Ways, Words, in_words, possible
 from attncli.core.calculation.mutations import MUTATIONS
 from attncli.core.calculation.trace import Trace
 from attncli.core.records import Record, replace
@@ -97,7 +97,7 @@ def mistakes_in(
     alike = [one for one in layer if one.suffix and one.stem == place.stem]
     alike = alike if alike[1:] and alike[-1] is place else []
     mistakes = []
-    for mistake in rows.values():
+    for mistake in possible(rows.values(), place):
         for change, words in chain(mistake.changes(place, layer), _in_all(mistake, alike, layer)):
             mistakes.append(MistakeInStep(mistake, place, change, words))
     return mistakes

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias, TypeGuard, TypeVar, get_type_hints
+from types import UnionType
+from typing import Any, TypeAlias, TypeGuard, TypeVar, get_args, get_type_hints
 
 import numpy as np
 
@@ -111,13 +112,21 @@ class Mistake(Record):
     """One row of the catalogue: its public name, what was done and what to do.
 
     `changes` yields what would be calculated instead in a step. Words that come with each change
-    fill the blanks of the sentence and advice, beside `{step}` and `{formula}`.
+    fill the blanks of the sentence and advice, beside `{step}` and `{formula}`. There are none but
+    in steps of the stems, or whose formulas have operations of the types, in `of`.
     """
 
     id: str
     sentence: str
     advice: str
     changes: Callable[[Step, Trace], Ways]
+    of: tuple[str | type, ...] = (object,)
+
+
+def possible(rows: Iterable[Mistake], step: Step) -> list[Mistake]:
+    """Return the rows that may change a step: few of all, which saves many calls of their rules."""
+    known = {step.stem, *(base for node in walk(made_of(step)) for base in type(node).__mro__)}
+    return [row for row in rows if not known.isdisjoint(row.of)]
 
 
 CALCULATE = "Calculate {formula}."
@@ -129,10 +138,12 @@ def mistake(
     backward: bool | None = False,
     steps: tuple[str, ...] = (),
     kind: str = "",
+    of: type | UnionType = object,
 ) -> Callable[[Rule], Mistake]:
     """Return a decorator for a mistake in the forward pass, the backward one, or (None) in both.
 
-    It is made in the steps of some stems, by default in any, of one kind of problem or of any.
+    It is made in the steps of some stems, by default in any, of one kind of problem or of any, and
+    where a formula has a node of one of some types.
 
     A rule of a step and its trace yields changes. A rule of a `node` yields what is put in the
     place of a node of a step's operation that has the type with which `node` is annotated. Then the
@@ -155,7 +166,9 @@ def mistake(
                 made, words = one if isinstance(one, tuple) else (one, EMPTY)
                 yield ({step.name: made} if isinstance(made, Step | Operation) else made), words
 
-        return Mistake(rule.__name__, sentence, advice, changes)
+        types = nodes or of
+        known = steps or get_args(types) or (types,)
+        return Mistake(rule.__name__, sentence, advice, changes, known)
 
     return decorated
 

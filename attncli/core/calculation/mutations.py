@@ -64,6 +64,7 @@ class Options(TypedDict, total=False):
     steps: tuple[str, ...]
     backward: bool | None
     kind: str
+    of: type | UnionType
 
 
 def is_part(expression: Expression, part: Part) -> bool:
@@ -141,6 +142,8 @@ def instead(
             sides = dict(zip(("one", "other"), pair_of(node) or (), strict=False))
             yield put(made_of(step), node, used), {"used": used, "right": node, **sides}
 
+    if isinstance(part, type | UnionType):
+        options = {"of": part, **options}
     return mistake(sentence, **options)(way)
 
 

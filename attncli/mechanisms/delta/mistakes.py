@@ -5,17 +5,18 @@ from __future__ import annotations
 from attncli.core.calculation.mistake import Changes, Nodes, made_by, mistake
 from attncli.core.calculation.mutations import instead, left_out, passed_over, with_part
 from attncli.core.calculation.trace import Trace
+from attncli.core.tape.backward_operations import Subtract
 from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.operations import Add, Divide, MatMul, Transposed
 from attncli.core.tape.step import Expression, Step
 from attncli.mechanisms.delta.steps import Faded
 
 held_value_not_subtracted = left_out(
-    "read", "What the state holds was not subtracted: that is linear attention."
+    "read", "What the state holds was not subtracted: that is linear attention.", of=Subtract
 )
-held_value_added = instead(with_part("read"), Add)
-beta_left_out = left_out("beta", "β was left out.")
-alpha_left_out = left_out("alpha", "α was left out, so that nothing fades.")
+held_value_added = instead(with_part("read"), Add, of=Subtract)
+beta_left_out = left_out("beta", "β was left out.", of=Faded)
+alpha_left_out = left_out("alpha", "α was left out, so that nothing fades.", of=Faded)
 
 
 def _before(state: Step) -> Expression:

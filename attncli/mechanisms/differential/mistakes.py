@@ -33,26 +33,23 @@ from attncli.mechanisms.differential.steps import DotProduct, Half, Multiple
 FIRST = "Calculate {formula}: λ is a factor of the second weights alone."
 
 
-DIFFERENCE = with_part(Multiple)
+_instead = partial(instead, with_part(Multiple), of=Multiple)
 
-second_weights_added = instead(DIFFERENCE, Add, "The second weights were added, not subtracted.")
+second_weights_added = _instead(Add, "The second weights were added, not subtracted.")
 lambda_left_out = passed_over(
     Multiple, "λ was left out: the second weights were subtracted as they are.", steps=("weights",)
 )
-second_weights_left_out = left_out(Multiple, "The second weights were left out.")
-halves_exchanged = instead(
-    DIFFERENCE,
+second_weights_left_out = left_out(Multiple, "The second weights were left out.", of=Multiple)
+halves_exchanged = _instead(
     lambda d: Subtract(d.right.left, replace(d.right, left=d.left)),
     "The halves were exchanged: the first weights were subtracted.",
 )
-lambda_on_the_difference = instead(
-    DIFFERENCE,
+lambda_on_the_difference = _instead(
     lambda d: replace(d.right, left=Subtract(d.left, d.right.left)),
     "The whole difference was multiplied by λ.",
     advice=FIRST,
 )
-lambda_on_the_first_weights = instead(
-    DIFFERENCE,
+lambda_on_the_first_weights = _instead(
     lambda d: Subtract(replace(d.right, left=d.left), d.right.left),
     "The first weights were multiplied by λ, not the second.",
     advice=FIRST,
@@ -78,8 +75,7 @@ def _unblocked(first: Any, second: Any, factor: Any) -> Any:
     return np.where(blocked, first, first - factor * np.where(blocked, 0, second))
 
 
-difference_normalized = instead(
-    DIFFERENCE,
+difference_normalized = _instead(
     lambda difference: Divide(difference, Sum(difference, -1)),
     "The weights were divided by their sum after the subtraction.",
     advice="Leave them as they are: each row sums to 1 − λ.",

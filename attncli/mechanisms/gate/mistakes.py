@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -19,12 +20,11 @@ from attncli.core.tape.operations import Add, MatMul, Tanh
 from attncli.core.tape.step import Expression, Step
 
 BETWEEN_0_AND_1 = "Calculate {formula}, which is between 0 and 1."
-GATED = with_part("gate")
+_instead = partial(instead, with_part("gate"), of=Hadamard)
 
-gate_forgotten = left_out("gate", "The gate was left out.")
-gate_added = instead(GATED, Add, "The gate was added, not multiplied.")
-gate_inverted = instead(
-    GATED,
+gate_forgotten = left_out("gate", "The gate was left out.", of=Hadamard)
+gate_added = _instead(Add, "The gate was added, not multiplied.")
+gate_inverted = _instead(
     lambda node: Subtract(node.left, node),
     "1 − gate was taken, not the gate.",
     advice="Calculate {formula}: where the gate is 1, all passes.",
@@ -32,7 +32,9 @@ gate_inverted = instead(
 
 
 @mistake(
-    "The output was multiplied by the gate, after W_o.", "The gate comes before W_o: {formula}."
+    "The output was multiplied by the gate, after W_o.",
+    "The gate comes before W_o: {formula}.",
+    of=Hadamard,
 )
 def gate_after_w_o(step: Step, trace: Trace) -> Changes:
     """In a gate of as many features as the output has."""
@@ -44,7 +46,7 @@ def gate_after_w_o(step: Step, trace: Trace) -> Changes:
             yield {step.name: node.left, last.name: Hadamard(made_of(last), gate)}
 
 
-@mistake("The values were multiplied by the gate, before the weights mix them.")
+@mistake("The values were multiplied by the gate, before the weights mix them.", of=MatMul)
 def gate_on_values(step: Step, trace: Trace) -> Changes:
     """In `context`, where each key has a gate."""
     mixed = made_of(step)
@@ -63,7 +65,7 @@ gate_without_sigmoid = passed_over(Gate, "The sigmoid was left out.", advice=BET
 gate_by_tanh = instead(Gate, Tanh, "tanh was taken, not the sigmoid σ.", advice=BETWEEN_0_AND_1)
 
 
-@mistake("The gate was made from {used}, not from X.")
+@mistake("The gate was made from {used}, not from X.", of=Gate)
 def gate_from_context(step: Step, trace: Trace) -> Changes:
     """From what the heads found, where that has as many features as X."""
     node, context = made_of(step), trace.steps.get("context")

@@ -20,19 +20,19 @@ SOURCES = ("X", "embedded", "c_q", "normed_q", "c_kv", "normed_kv")
 """Names of matrices from which queries, keys and values are made, a row for each token."""
 
 
-@mistake("The scores were divided by √d_h, not by √(d_h + d_r).")
+@mistake("The scores were divided by √d_h, not by √(d_h + d_r).", of=Scale)
 def scaled_by_content_part(step: Step, trace: Trace) -> Changes:
     scale, sizes = made_by(Scale, step), trace.problem.sizes
     if scale and "d_r" in sizes and scale.over == sqrt(sizes["d_k"]):
         yield replace(scale, over=sqrt(sizes["d_h"]))
 
 
-@mistake("The rotary part was left out.")
+@mistake("The rotary part was left out.", of=Concatenate)
 def rotary_part_left_out(step: Step, trace: Trace) -> Changes:
     return _in_both(step, trace, lambda node: node.left)
 
 
-@mistake("The two parts were added up.", "Put them side by side: {formula}.")
+@mistake("The two parts were added up.", "Put them side by side: {formula}.", of=Concatenate)
 def parts_added(step: Step, trace: Trace) -> Changes:
     return _in_both(step, trace, lambda node: Add(node.left, node.right))
 

@@ -22,7 +22,7 @@ tile_sum_not_rescaled = left_out("rescale", "The sum so far was not rescaled.", 
 tile_output_not_rescaled = left_out("rescale", "The output so far was not rescaled.", steps=("O",))
 
 
-@mistake("Nothing was rescaled for the new maximum.")
+@mistake("Nothing was rescaled for the new maximum.", of=ShiftedExp)
 def tile_not_rescaled(step: Step, trace: Trace) -> Changes:
     """The factor is 1, for the sum and the output."""
     for factor in _powers(step, "rescale"):
@@ -37,6 +37,7 @@ def _powers(step: Step, stem: str) -> Iterator[ShiftedExp]:
 @mistake(
     "The factor is upside down: e^(new m − old m) was taken, not e^(old m − new m).",
     "Earlier powers shrink: calculate {formula}.",
+    of=ShiftedExp | Rescaled,
 )
 def tile_rescaled_by_inverse(step: Step, trace: Trace) -> Changes:
     """In the factor, or only where it is used, as the paper of FlashAttention-2 prints it."""
@@ -83,20 +84,20 @@ def _less(power: ShiftedExp, largest: Expression) -> Exp:
     return Exp(Subtract(power.operand, Finite(largest)), power.base, power.temperature)
 
 
-@mistake("The largest score was not subtracted.")
+@mistake("The largest score was not subtracted.", of=ShiftedExp)
 def tile_maximum_not_subtracted(step: Step, trace: Trace) -> Changes:
     for power in _powers(step, "P"):
         yield Exp(power.operand, power.base, power.temperature)
 
 
-@mistake("The largest score of the earlier tiles was subtracted, not the new one.")
+@mistake("The largest score of the earlier tiles was subtracted, not the new one.", of=ShiftedExp)
 def tile_earlier_maximum(step: Step, trace: Trace) -> Changes:
     for power in _powers(step, "P"):
         before = _largest(power).parts[1:]  # in the first tile there is none, and nothing changes
         yield _less(power, before[0]) if before else power
 
 
-@mistake("What the earlier tiles gave was left out.")
+@mistake("What the earlier tiles gave was left out.", of=Add)
 def tile_earlier_left_out(step: Step, trace: Trace) -> Changes:
     """In the sum, in the output, or in both."""
     both = [one for one in (trace.steps.get(f"l{step.suffix}"), step) if one]

@@ -134,13 +134,13 @@ def _is_quotient(node: Expression) -> bool:
     return isinstance(node, Divide) and isinstance(node.divisor, Deviation)
 
 
-@mistake("What goes into the half of the layer was not added.")
+@mistake("What goes into the half of the layer was not added.", of=Add)
 def residual_forgotten(step: Step, trace: Trace) -> Changes:
     for addition in _residual(step):
         yield addition.right
 
 
-@mistake("The normalised numbers were added, not the numbers before the norm.")
+@mistake("The normalised numbers were added, not the numbers before the norm.", of=Add)
 def residual_of_normed(step: Step, trace: Trace) -> Changes:
     for addition in _residual(step):
         normed = trace.steps.get(step.plain.replace("residual", "normed"))
@@ -148,7 +148,7 @@ def residual_of_normed(step: Step, trace: Trace) -> Changes:
             yield replace(addition, left=normed)
 
 
-@mistake("{used} was added, not what went into this half of the layer.")
+@mistake("{used} was added, not what went into this half of the layer.", of=Add)
 def residual_of_another_step(step: Step, trace: Trace) -> Changes:
     """What went into the layer, or an earlier one, was added."""
     used: Expression = trace.steps.get("residual_1", step)
@@ -167,7 +167,7 @@ def _residual(step: Step) -> Iterator[Add]:
 activation_forgotten = passed_over(Relu | Gated, "The activation was left out.")
 
 
-@mistake("The activation was {used}, not {right}.")
+@mistake("The activation was {used}, not {right}.", of=Relu | Gated)
 def other_activation(step: Step, trace: Trace) -> Changes:
     """Another row of the table."""
     for operand in _activated(step):
