@@ -84,7 +84,7 @@ class Outcome(Record, eq=False):
 
     value: Callable[[Step], Array]  # the numbers of a step; raises a ShapeError if it has none
     count: Callable[[Step], int]  # of its wrong numbers, at most `ENOUGH_WRONG`
-    divides: Callable[[Step], bool]  # whether it divides by 0, or by what its student writes as 0
+    divides: Callable[[], bool]  # whether it divides by 0, or by what its student writes as 0
     line: Callable[[], Array] | None = None  # all wanted numbers, if they have the usual shapes
 
 
@@ -153,9 +153,10 @@ class Distractors:
             wrong = ENOUGH_WRONG if wide is None else int(self.are_wrong(wide, step).sum())
             return min(wrong, ENOUGH_WRONG)
 
-        def divides(step: Step) -> bool:
-            made = change.get(step.name) or made_of(step)
-            return bool(self.divides_by_nothing(made, replay).any())
+        def divides() -> bool:
+            dividing = (step for step in steps if step.name in change or step in self.dividing)
+            made = (change.get(step.name) or made_of(step) for step in dividing)
+            return any(self.divides_by_nothing(one, replay).any() for one in made)
 
         return Outcome(replay, count, divides)
 
@@ -164,7 +165,7 @@ class Distractors:
 
     def _distractor(self, key: Key, change: Change, outcome: Outcome) -> Distractor | None:
         """Return the distractor of a change; None if no student would write its numbers."""
-        steps = [self.trace[name] for name in self.question.reached(change)]
+        steps = [*map(self.trace.steps.__getitem__, self.question.reached(change))]
         asked = [step for step in steps if step.name in self.right]
         changed = [step for step in steps if step.name in change]
         try:
@@ -172,8 +173,7 @@ class Distractors:
             if None in is_different:
                 return None
             seen = _wrong_numbers(outcome, steps, asked, changed) if any(is_different) else 0
-            dividing = (step for step in steps if step.name in change or step in self.dividing)
-            if seen and any(map(outcome.divides, dividing)):
+            if seen and outcome.divides():
                 seen = 0
         except ShapeError:
             return None
@@ -202,11 +202,11 @@ class Distractors:
         divides, unit = np.zeros(1, bool), self.question.unit
         for node in _divisions(expression):
             parts = (evaluate(part, value_of) for part in (node.dividend, node.divisor))
+            dividend, divisor = map(np.abs, parts)
             try:
-                dividend, divisor = np.broadcast_arrays(*map(np.abs, parts))
+                is_written_as_0 = (divisor < unit) & (dividend >= unit)
             except ValueError as error:
                 raise ShapeError(*error.args) from error
-            is_written_as_0 = (divisor < unit) & (dividend >= unit)
             by_nothing = is_written_as_0 | ((divisor == 0) & (dividend > 0))
             divides = divides | by_nothing.reshape(len(by_nothing), -1).any(axis=-1)
         return divides
@@ -275,7 +275,7 @@ class Batch:
         if not self._is_known[place]:
             return None
         value, count = partial(self._value, place), partial(self._count, place)
-        return Outcome(value, count, partial(self._is_divided, place), lambda: self._lines[place])
+        return Outcome(value, count, lambda: bool(self._divided[place]), lambda: self._lines[place])
 
     def _of_all(self, step: Step) -> Array:
         if step.operation is None:
@@ -318,9 +318,13 @@ class Batch:
             self._counts[step.name] = np.minimum(counts, ENOUGH_WRONG)
         return int(self._counts[step.name][place])
 
-    def _is_divided(self, place: int, step: Step) -> bool:
-        self._of_all(step)
-        return bool(self._divides[step.name][place])
+    @cached_property
+    def _divided(self) -> Array:
+        """Whether each change divides by 0, or by what is written so, in any step."""
+        for step in self._of.trace:
+            self._of_all(step)
+        divides: Array = np.any([*self._divides.values()], axis=0)
+        return divides
 
     @cached_property
     def _lines(self) -> Array:
@@ -338,9 +342,10 @@ def _wrong_numbers(
     They are the first wanted one and, if the mistake is in the powers or their sum, the first
     step after those: other powers are right if a number was subtracted from all scores.
     """
-    shows = [step for step in steps if not isinstance(step.operation, Exp | Sum)]
+    shows = (step for step in steps if not isinstance(step.operation, Exp | Sum))
+    is_power = isinstance(changed[0].operation, Exp | Sum)
     counts = [ENOUGH_WRONG]
-    for step in (*asked[:1], *(shows[:1] if changed[0] not in shows else ())):
+    for step in (*asked[:1], *islice(shows, is_power)):
         count = outcome.count(step)
         counts.append(ENOUGH_WRONG if count and step in changed else count)
     return min(counts)
