@@ -9,15 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cache, cached_property
-from typing import Any
 
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array, Call
 from attncli.core.calculation.trace import Trace
 from attncli.core.errors import InputError
-from attncli.core.explaining.explain import CellPlace, Derivation, Explainer, Explanation
-from attncli.core.explaining.patterns import Form, Patterns
+from attncli.core.explaining.explain import CellPlace, Explainer, Explanation
+from attncli.core.explaining.patterns import (
+    VALUE,
+    WHICH,
+    Derivation,
+    Filling,
+    Names,
+    Outline,
+    leaf_of,
+)
 from attncli.core.explaining.terms import Leaf, Term
 from attncli.core.formulas import tree
 from attncli.core.formulas.printers import MathML
@@ -131,22 +138,20 @@ class PageCells:
 
 
 class Chain(Record, eq=False):
-    """What the explanations of cells of a kind share: a live page explains in half of the time.
+    """The markup that the explanations of a kind of cells share.
 
     Attributes:
         markup: what is around the names of other cells and rows.
-        slots: what fills the names and the elements, in order: a part of the chain, the place of a
-            leaf of its formula, and whether a name is that of a row, or whether a negative number
-            needs parentheses; "" with texts that are always the same.
+        fills: what fills these names and the empty elements, in order; a text is always the same.
     """
 
-    markup: list[str]
-    slots: list[tuple[str, Any, bool]]
+    markup: Sequence[str]
+    fills: Sequence[str | Filling]
 
     @cached_property
-    def words(self) -> list[tuple[str, Any, bool]]:
-        """The slots without those of numbers."""
-        return [slot for slot in self.slots if slot[0] in ("formula", "")]
+    def words(self) -> Sequence[str | Filling]:
+        """The fills that are no numbers of cells."""
+        return [fill for fill in self.fills if isinstance(fill, str) or fill.names]
 
 
 class CellFormulas:
@@ -162,18 +167,17 @@ class CellFormulas:
     def __init__(self) -> None:
         self.shapes: dict[str, int] = {}
         self.cells: dict[int, Sequence[object]] = {}
-        self.templates = Templates()
+        self.names: dict[object, tuple[str, Sequence[str | int]]] = {}
 
     def begin(self, trace: Trace, before: int, decimals: int, full: bool) -> PageCells:
         """Begin a problem, and return its cells; `before` is the count of others on the page."""
-        self.explainer = Explainer(trace, decimals, full)
-        self.begin_cells()
+        self.begin_cells(Explainer(trace, decimals, full))
         return PageCells(before)
 
-    def begin_cells(self) -> None:
+    def begin_cells(self, explainer: Explainer) -> None:
         """Forget what the cells of another problem share."""
-        self.patterns = self.explainer.patterns
-        self.chains: dict[object, Chain | None] = {}
+        self.explainer, self.patterns = explainer, explainer.patterns
+        self.chains: dict[Outline, Chain] = {}
         self.name_of, self.number_texts = cache(self._name_of), cache(self._number_texts)
         self.number_of = cache(lambda leaf: self.shown.get(leaf.cell, 0))
 
@@ -184,29 +188,11 @@ class CellFormulas:
         """Add how a cell was made; `shown` gives the numbers of the page's cells."""
         self.shown = shown
         made = self.explainer.derive(step, place)
-        chain = self.chain_of(self.explainer, made)
-        if chain is None:
-            printer = Shape(shown, self.templates)
-            shape = "".join(lines(printer, self.explainer.written(made)))
-            fills = printer.fills
-        else:
-            shape, fills = self.filled(chain, made, self._digits(made))
+        chain = self.chain_of(made)
+        shape, fills = self.filled(chain, chain.fills, made)
         which = self.shapes.setdefault(shape, len(self.shapes))
         name = as_text(self.patterns.cell(step, place))
         self.cells[number] = [self.lit(made), which, name, *fills]
-
-    def _digits(self, made: Derivation) -> dict[str, int]:
-        digits = self.patterns.digits
-        return {part: digits(form, made.wanted) for part, form in made.forms.items()}
-
-    def _number_texts(self, leaf: Term, digits: int, is_loose: bool) -> list[object]:
-        fills: list[object] = [number_fill(self.patterns.number_text(leaf.value, digits), is_loose)]
-        number = self.number_of(leaf) if isinstance(leaf, Leaf) else 0
-        return [*fills, number] if number else fills
-
-    def _name_of(self, leaf: Term, is_row: bool) -> tuple[str, list[object]]:
-        printer = Shape({}, self.templates)
-        return printer.named(self.patterns.name(leaf, is_row)), printer.fills
 
     def lit(self, made: Derivation) -> str:
         """Return the cells from which one was made, as runs of their numbers."""
@@ -214,39 +200,54 @@ class CellFormulas:
         numbers = {self.number_of(leaf) for leaf in made.leaves if leaf.step.name != name}
         return runs(sorted(numbers - {0}))
 
-    def chain_of(self, explainer: Explainer, made: Derivation) -> Chain | None:
-        """Return what the explanations of a kind of cells share; None if the cell has no kind."""
-        if (kind := made.kind()) is None:
-            return None
-        if kind not in self.chains:
-            printer = _Chain(self.templates, self.patterns, made.forms)
-            markup = "".join(lines(printer, explainer.written(made))).split(SPLIT)
-            self.chains[kind] = Chain(markup, printer.slots) if printer.has_patterns else None
-        return self.chains[kind]
+    def chain_of(self, made: Derivation) -> Chain:
+        """Return the markup that a cell shares with the others of its kind."""
+        outline = self.patterns.outline(made)
+        if outline not in self.chains:
+            printer = Shape(outline.fillings)
+            markup = "".join(lines(printer, outline, self.explainer.written(made)))
+            self.chains[outline] = Chain(markup.split(NAME), printer.fills)
+        return self.chains[outline]
 
     def filled(
-        self, chain: Chain, made: Derivation, digits: Mapping[str, int] | None = None
+        self, chain: Chain, chosen: Sequence[str | Filling], made: Derivation
     ) -> tuple[str, list[object]]:
-        """Return the markup of an explanation, and what fills its elements.
-
-        Numbers have their count of digits, by the part of the chain; without it, they are left out.
-        """
-        fills, shape, rest = list[object](), list[str](), iter(chain.markup)
-        shape.append(next(rest))
-        for part, place, is_so in chain.words if digits is None else chain.slots:
-            if part == "formula":
-                markup, words = self.name_of(made.forms["numbers"].leaves[place], is_so)
+        """Return the markup of an explanation, and those of its fills that are chosen."""
+        fills, rest = list[object](), iter(chain.markup)
+        shape = [next(rest)]
+        for fill in chosen:
+            if isinstance(fill, str):
+                fills.append(fill)
+            elif fill.names:
+                markup, words = self.name_of(made.forms[fill.form].leaves[fill.leaf], fill.names)
                 shape += markup, next(rest)
                 fills += words
-            elif not part:
-                fills += place
-            elif part in made.forms:
-                assert digits is not None  # `words` has no numbers
-                fills += self.number_texts(made.forms[part].leaves[place], digits[part], is_so)
             else:
-                number = made.unrounded if part == "unrounded" else made.result
-                fills.append(number_fill(number, is_loose=False))
+                fills += self.numbers(made, fill)
         return "".join(shape), fills
+
+    def numbers(self, made: Derivation, filling: Filling) -> Sequence[object]:
+        """Return the text of a number, and the number of its cell if the page shows that."""
+        if filling.leaf == VALUE:
+            return [number_fill(self.patterns.text(made, filling), filling.is_loose)]
+        form = made.forms[filling.form]
+        return self.number_texts(leaf_of(form, filling), form.digits, filling.is_loose)
+
+    def _number_texts(self, leaf: Term, digits: int, is_loose: bool) -> list[object]:
+        fills: list[object] = [number_fill(self.patterns.number_text(leaf.value, digits), is_loose)]
+        number = self.number_of(leaf) if isinstance(leaf, Leaf) else 0
+        return [*fills, number] if number else fills
+
+    def _name_of(self, leaf: Term, names: Names) -> tuple[str, list[str]]:
+        """Return the markup of a name, which cells of a matrix share, and what fills it."""
+        node = self.patterns.name(leaf, names)
+        lead = node.lead if isinstance(node, tree.Cell) else None
+        key = node.name, lead, *map(str.isdecimal, node.places)
+        if key not in self.names:
+            printer = _NameShape()
+            self.names[key] = printer(node), printer.fills
+        markup, fills = self.names[key]
+        return markup, [f if isinstance(f, str) else label_text(node.places[f]) for f in fills]
 
     @property
     def data(self) -> Mapping[str, object]:
@@ -257,89 +258,43 @@ class CellFormulas:
         return self.data
 
 
-def lines(printer: Shape, explanation: Explanation) -> Iterator[str]:
+def lines(printer: Shape, outline: Outline, explanation: Explanation) -> Iterator[str]:
     """Yield the name with the first formula, then each other part of the chain, and the reason."""
     name = '<span class="name s"></span> '
-    parts = [(part, node) for part, node in explanation.kept.items() if part != "name"]
-    last = "≈" if "unrounded" in explanation.nodes else "="
-    for place, (part, node) in enumerate(parts):
+    parts = [part for part in explanation.kept if part != "name"]
+    last = "≈" if "unrounded" in outline.nodes else "="
+    for place, part in enumerate(parts):
         sign = last if place == len(parts) - 1 else "="
-        printer.begin(part)
-        given = " (given)" if explanation.given and not explanation.reasons else ""
-        yield f"<p>{'' if place else name}{printer.formulas(sign, node)}{given}</p>"
-    if explanation.reasons:
-        told = []
-        for place, reason in enumerate(explanation.reasons):
-            printer.begin(place)
-            told.append(f"<math>{printer(reason)}</math>")
+        pieces = printer.pieces(sign, outline.nodes[part])
+        formula = " ".join(f"<math>{piece}</math>" for piece in pieces)
+        given = " (given)" if explanation.given else ""
+        yield f"<p>{'' if place else name}{formula}{given}</p>"
+    if outline.reasons:
+        told = (f"<math>{printer(reason)}</math>" for reason in outline.reasons)
         yield f'<p class="reason">as {"; ".join(told)}</p>'
 
 
-class Templates:
-    """Markup that many cells share, and the texts that fill it; each is printed once.
-
-    Attributes:
-        patterns: by a formula and the sign before it, its markup, split at each number and name,
-            and these numbers and names, each with whether a negative one needs parentheses.
-        names: by what names of cells or rows of a matrix share, their markup, and what fills it: a
-            text, or the place of a word in the name.
-    """
-
-    def __init__(self) -> None:
-        self.patterns: dict[
-            tuple[tree.Pattern, str], tuple[list[str], list[tuple[tree.Formula, bool]]]
-        ] = {}
-        self.names: dict[object, tuple[str, list[str | int]]] = {}
-
-
-BILLION = 10**9
-"""Number of a place that no matrix has."""
+NAME = "\0"
+"""What is printed where the name of a cell or row is to be filled in; it occurs in no text."""
 
 NEGATIVE = tree.Number("-1")
 
-ONE_PART = tree.Pattern(tree.Slot(0))
-
 
 class Shape(MathML):
-    """Prints formulas without their numbers and labels, which are kept in `fills`."""
+    """Prints formulas without their numbers and names: what fills these is kept in `fills`."""
 
-    def __init__(self, shown: Mapping[CellPlace, int], templates: Templates) -> None:
+    def __init__(self, fillings: Sequence[Filling]) -> None:
         super().__init__()
-        self.shown = shown
-        self.templates = templates
-        self.fills: list[object] = []
-
-    def begin(self, part: str | int) -> None:
-        """Tell which part of the chain is printed next, or the number of a reason."""
+        self.fillings = fillings
+        self.fills: list[str | Filling] = []
 
     def smaller(self) -> Shape:
         smaller = copy(self)
         smaller.small, smaller.fraction_is_atom = True, False
         return smaller
 
-    def formulas(self, sign: str, formula: tree.Formula) -> str:
-        """Return a formula after a sign, in pieces: a line may break before each term of a sum."""
-        if isinstance(formula, tree.Number):
-            formula = tree.Filled(ONE_PART, (formula,))
-        if not isinstance(formula, tree.Filled):
-            return " ".join(f"<math>{piece}</math>" for piece in self.pieces(sign, formula))
-        key = formula.pattern, sign
-        if key not in self.templates.patterns:
-            template = _Template()
-            markup = template.formulas(sign, formula.pattern.formula)
-            self.templates.patterns[key] = markup.split(SPLIT), template.parts
-        chunks, parts = self.templates.patterns[key]
-        filled = [chunks[0]]
-        for (part, is_loose), chunk in zip(parts, chunks[1:], strict=True):
-            filled += (self.fill_part(formula, part, is_loose), chunk)
-        return "".join(filled)
-
-    def fill_part(self, formula: tree.Filled, part: tree.Formula, is_loose: bool) -> str:
-        """Return the markup of a part of a pattern, or of what is in its slot."""
-        node = formula.parts[part.index] if isinstance(part, tree.Slot) else part
-        return self.fill(node, is_loose)
-
     def pieces(self, sign: str, formula: tree.Formula) -> Iterator[str]:
+        """Yield a formula after a sign in pieces: a line may break before each term of a sum."""
         before = self.sign(sign)
         signed = self.signed(formula) if isinstance(formula, tree.Plus) else [("", self(formula))]
         for place, (shown, term) in enumerate(signed):
@@ -348,58 +303,45 @@ class Shape(MathML):
             yield self.joined([between, term])
 
     def inside(self, formula: tree.Formula, binds: int, first: bool = False) -> str:
-        if isinstance(formula, tree.Number | tree.Slot):
-            return self.fill(formula, not binds_enough(NEGATIVE, binds, first))
+        is_loose = not binds_enough(NEGATIVE, binds, first)
+        if isinstance(formula, tree.Number):
+            return self.number(formula, first, is_loose)
+        if isinstance(formula, tree.Slot):
+            return self.slot(formula, first, is_loose)
         return super().inside(formula, binds, first)
 
-    def fill(self, node: tree.Formula, is_loose: bool) -> str:
-        """Return the markup of a number, in parentheses if it is `is_loose` and negative."""
-        if not isinstance(node, tree.Number):
-            return self.named(node)
-        self.keep(number_fill(node.text, is_loose))
-        if node.source is not None and (number := self.shown.get(node.source)):
-            self.fills.append(number)
+    def number(self, node: tree.Number, first: bool, is_loose: bool = False) -> str:
+        self.fills.append(number_fill(node.text, is_loose))
         return '<mn class="s"></mn>'
 
-    def keep(self, words: object) -> None:
-        """Keep what fills an element."""
-        self.fills.append(words)
-
-    def number(self, node: tree.Number, first: bool) -> str:
-        return self.fill(node, is_loose=False)
+    def slot(self, node: tree.Slot, first: bool, is_loose: bool = False) -> str:
+        filling = replace(self.fillings[node.index], is_loose=is_loose)
+        self.fills.append(filling)
+        if filling.names:
+            return NAME
+        return '<mtext class="s"></mtext>' if filling.leaf == WHICH else '<mn class="s"></mn>'
 
     def words(self, node: tree.Words, first: bool) -> str:
         return f"<mtext>{text(node.text)}</mtext>"
 
     def omitted(self, node: tree.Omitted, first: bool) -> str:
-        self.keep(f"… {node.words} …")
+        self.fills.append(f"… {node.words} …")
         return '<mtext class="s"></mtext>'
 
-    def vector(self, node: tree.Vector, first: bool) -> str:
-        return self.cell(tree.Cell(node.name, (), node.places), first)
 
-    def named(self, node: tree.Formula) -> str:
-        """Return the markup of a name, which is printed once for all cells of a matrix."""
-        if not isinstance(node, tree.Cell | tree.Vector):
-            return self(node)
-        lead = node.lead if isinstance(node, tree.Cell) else None
-        key = node.name, lead, self.small, *map(str.isdecimal, node.places)
-        if key not in self.templates.names:
-            pairs = enumerate(map(str.isdecimal, node.places))
-            words = tuple(
-                [f"{BILLION + i}" if is_number else f"place {i}" for i, is_number in pairs]
-            )
-            printer = Shape({}, self.templates)
-            markup = (printer.smaller() if self.small else printer)(replace(node, places=words))
-            fills = [words.index(one) if one in words else str(one) for one in printer.fills]
-            self.templates.names[key] = markup, fills
-        markup, fills = self.templates.names[key]
-        for one in fills:
-            self.keep(one if isinstance(one, str) else label_text(node.places[one]))
-        return markup
+class _NameShape(MathML):
+    """Prints the name of a cell or row; of what fills it, an index is that of a place."""
 
-    def place(self, word: str) -> str:
-        self.keep(label_text(word))
+    def __init__(self) -> None:
+        super().__init__()
+        self.fills: list[str | int] = []
+
+    def number(self, node: tree.Number, first: bool) -> str:
+        self.fills.append(node.text)
+        return '<mn class="s"></mn>'
+
+    def place(self, word: str) -> str:  # once for each place, in order
+        self.fills.append(sum(isinstance(fill, int) for fill in self.fills))
         kind = "mn" if word.isdecimal() else "mtext"
         return f'<{kind} class="s"></{kind}>'
 
@@ -408,65 +350,6 @@ def number_fill(words: str, is_loose: bool) -> str:
     """Return the text of a number, in parentheses if it is `is_loose` and negative."""
     shown = words.replace("-", "−")
     return f"({shown})" if is_loose and shown[0] == "−" else shown
-
-
-SPLIT = "\0"
-"""Placeholder for a part of a pattern that is filled in; it occurs in no text."""
-
-
-class _Template(Shape):
-    """Prints a pattern, and keeps its parts."""
-
-    def __init__(self) -> None:
-        super().__init__({}, Templates())
-        self.parts: list[tuple[tree.Formula, bool]] = []
-
-    def fill(self, node: tree.Formula, is_loose: bool) -> str:
-        self.parts.append((node, is_loose))
-        return SPLIT
-
-    def slot(self, node: tree.Slot, first: bool) -> str:
-        return self.fill(node, is_loose=False)
-
-    def omitted(self, node: tree.Omitted, first: bool) -> str:
-        return self.fill(node, is_loose=False)
-
-
-class _Chain(Shape):
-    """Prints an explanation as that of any cell of its kind.
-
-    Attributes:
-        slots: those of the chain.
-        has_patterns: whether each part of the chain is a pattern, or one name or number.
-    """
-
-    def __init__(self, templates: Templates, patterns: Patterns, forms: Mapping[str, Form]) -> None:
-        super().__init__({}, templates)
-        self.patterns, self.forms = patterns, forms
-        self.slots: list[tuple[str, Any, bool]] = []
-        self.has_patterns = True
-
-    def begin(self, part: str | int) -> None:
-        self.part = str(part)
-
-    def formulas(self, sign: str, formula: tree.Formula) -> str:
-        if isinstance(formula, tree.Cell):
-            formula = tree.Filled(ONE_PART, (formula,))
-        self.has_patterns &= isinstance(formula, tree.Filled | tree.Number)
-        return super().formulas(sign, formula)
-
-    def fill_part(self, formula: tree.Filled, part: tree.Formula, is_loose: bool) -> str:
-        if not isinstance(part, tree.Slot):
-            before = len(self.fills)
-            markup = self.fill(part, is_loose)
-            self.slots.append(("", self.fills[before:], False))
-            return markup
-        has_names, place, is_row = self.part == "formula", 0, False
-        if formula.pattern is not ONE_PART:
-            form = self.forms["numbers" if has_names else self.part]
-            place, is_row = self.patterns.pattern(form, has_names)[1][part.index]
-        self.slots.append((self.part, place, is_row if has_names else is_loose))
-        return SPLIT if has_names else '<mn class="s"></mn>'
 
 
 def runs(numbers: Sequence[int]) -> str:

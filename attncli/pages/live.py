@@ -24,8 +24,9 @@ from attncli.core.calculation.compute import compute
 from attncli.core.calculation.trace import Trace
 from attncli.core.errors import InputError
 from attncli.core.explaining import terms
-from attncli.core.explaining.explain import CellPlace, Derivation, Explainer, Explanation
-from attncli.core.explaining.terms import Chosen, Leaf, Named, Term
+from attncli.core.explaining.explain import CellPlace, Explainer
+from attncli.core.explaining.patterns import Derivation, Form, is_result, largest_of
+from attncli.core.explaining.terms import Leaf, Named, Term
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text as as_text
 from attncli.core.numbers.written import NumberAsWritten
@@ -35,15 +36,7 @@ from attncli.core.records import replace
 from attncli.core.tape.cell_names import Index
 from attncli.core.tape.operations import constant
 from attncli.core.tape.step import Step
-from attncli.pages.cell_formulas import (
-    CellFormulas,
-    Chain,
-    PageCells,
-    Shape,
-    Templates,
-    WriteBody,
-    lines,
-)
+from attncli.pages.cell_formulas import CellFormulas, Chain, PageCells, WriteBody
 from attncli.pages.live_tape import LiveCells, Programs, plain
 from attncli.pages.markup import Script, as_json
 
@@ -127,8 +120,7 @@ class LiveFormulas(CellFormulas):
     def begin(self, trace: Trace, before: int, decimals: int, full: bool) -> PageCells:
         self.page_cells = LiveCells(trace, before, self.programs)
         self.worlds = Worlds(trace, decimals, full, self.page_cells.fixed)
-        self.explainer = self.worlds.real
-        self.begin_cells()
+        self.begin_cells(self.worlds.real)
         self.which: dict[tuple[Chain, str], int] = {}
         self.id_of = cache(self.page_cells.id_of)
         return self.page_cells
@@ -138,39 +130,52 @@ class LiveFormulas(CellFormulas):
         self.shown = shown
         variants: dict[int, list[Any]] = {}
         name = as_text(self.patterns.cell(step, place))
-        for explainer, made in self.worlds.derive(step, place):
-            chain, conditions = self.chain_of(explainer, made), list[Any]()
-            if chain is None:
-                printer = LiveShape(explainer.written(made), self.page_cells, self.templates)
-                shape = ["".join(lines(printer, printer.explanation)), *printer.about]
-                which = self.shapes.setdefault(as_json(shape), len(self.shapes))
-                conditions, texts, leaves = printer.conditions, printer.texts, printer.leaves
-            else:
-                markup, texts = self.filled(chain, made)
-                if (key := (chain, markup)) not in self.which:
-                    shape = [markup, *self._about(chain, made)]
-                    self.which[key] = self.shapes.setdefault(as_json(shape), len(self.shapes))
-                which = self.which[key]
-                leaves = [[*map(self.id_of, form.leaves)] for form in made.forms.values()]
-            about = [conditions, which, self.lit(made), name, texts]
-            variants.setdefault(which, [*about, *leaves])
+        for made in self.worlds.derive(step, place):
+            chain, forms = self.chain_of(made), made.forms
+            markup, texts = self.filled(chain, chain.words, made)  # the script fills numbers in
+            if (key := (chain, markup)) not in self.which:
+                shape = as_json([markup, *self._about(chain, made)])
+                self.which[key] = self.shapes.setdefault(shape, len(self.shapes))
+            which = self.which[key]
+            conditions = [
+                [place, plain(largest_of(form.leaves).value)]
+                for place, form in enumerate(forms)
+                if form.role == "choice"
+            ]
+            leaves = [
+                [self.id_of(x) if isinstance(x, Leaf) else _form_of(x, forms) for x in form.leaves]
+                for form in forms
+            ]
+            variants.setdefault(which, [conditions, which, self.lit(made), name, texts, *leaves])
         self.cells[number] = list(variants.values())
 
-    def _about(self, chain: Chain, made: Derivation) -> list[Any]:
-        """Return what the cells of a kind share beside their markup, as `LiveShape.about`."""
-        slots, places = list[Any](), {part: place for place, part in enumerate(made.forms)}
-        for part, place, is_so in chain.slots:
-            if part == "formula":
-                leaf = made.forms["numbers"].leaves[place]
-                slots += [0 for _ in self.name_of(leaf, is_so)[1]]
-            elif part in places:
-                slots.append([places[part], place, *[1] * is_so])
-            elif part == "unrounded":
-                slots.append([places["numbers"], LiveShape.VALUE])
+    def _about(self, chain: Chain, made: Derivation) -> tuple[object, ...]:
+        """Return what the cells of a kind share beside their markup.
+
+        It is what is filled in, in order: 0 for a text, 1 for the result, or the places of a form
+        and of its leaf, with a third number if a negative one has parentheses; how each form is
+        worked, or None for what a choice saw; which of these give the result; and which is that of
+        a letter, or None.
+        """
+        forms, slots = made.forms, list[object]()
+        for fill in chain.fills:
+            if isinstance(fill, str):
+                slots.append(0)
+            elif fill.names:
+                leaf = forms[fill.form].leaves[fill.leaf]
+                slots += [0 for _ in self.name_of(leaf, fill.names)[1]]
             else:
-                slots += [1] if part else [0 for _ in place]
-        worked = [_worked(form.term) for form in made.forms.values()]
-        return [slots, worked, [*places.values()], None]
+                place = [fill.form, fill.leaf, *[1] * fill.is_loose]
+                slots.append(1 if fill.form < 0 else place)
+        worked, whole, letters = list[object](), list[int](), list[int]()
+        for place, form in enumerate(forms):
+            is_number = form.role == "numbers" and is_result(form)
+            worked.append(None if is_number or form.role == "choice" else _worked(form.term))
+            if form.role in ("numbers", "unfolded") and not is_number:
+                whole.append(place)
+            elif form.letter:
+                letters.append(place)
+        return slots, worked, whole, letters[0] if letters else None
 
     def end(self) -> None:
         self.tapes.append(self.page_cells.tape(self.worlds.real.decimals))
@@ -237,167 +242,47 @@ class Worlds:
     def _numbers(self, number: float, step: Step) -> Array:
         return step.array if step in self.fixed else np.full(step.array.shape, number)
 
-    def derive(self, step: Step, place: Index) -> list[tuple[Explainer, Derivation]]:
+    def derive(self, step: Step, place: Index) -> list[Derivation]:
         """Return how a cell was made, then the same for other outcomes of choices."""
         real = self.real.derive(step, place)
         if step not in self.choosing:
-            keys = [self._key(one.derive(step, place)) for one in self.others]
-            is_choosing = any(key != self._key(real) for key in keys)
+            worked = [_worked_by(one.derive(step, place)) for one in self.others]
+            is_choosing = any(one != _worked_by(real) for one in worked)
             self.choosing[step] = self.others if is_choosing else []
-        others = [(one, one.derive(step, place)) for one in self.choosing[step]]
-        if self.rounds and "unfolded" in real.forms:  # which may not give the rounded result
-            others.append((self.real, replace(real, forms={"numbers": real.forms["numbers"]})))
+        others = [one.derive(step, place) for one in self.choosing[step]]
+        if self.rounds and any(form.role == "unfolded" for form in real.forms):
+            # It may not give the rounded result.
+            forms = [form for form in real.forms if form.role != "unfolded"]
+            others.append(replace(real, forms=forms))
         if not others:
-            return [(self.real, real)]
-        found = {self._reasons(real): (self.real, real)}
-        for one, made in others:
+            return [real]
+        found = {_reasons(real): real}
+        for made in others:
             if not _has_nan(made):
-                found.setdefault(self._reasons(made), (one, made))
+                found.setdefault(_reasons(made), made)
         return [*found.values()]
 
-    def _key(self, made: Derivation) -> tuple[int, ...]:
-        """Return what is equal for formulas that differ only in their numbers."""
-        letters = (letter.operands[0] for letter in terms.terms_in(made.term, Named))
-        forms = [*made.forms.values(), *map(self.real.patterns.form, letters)]
-        return tuple([form.structure for form in forms])
 
-    def _reasons(self, made: Derivation) -> object:
-        """Return what is equal for formulas of the same cells for the same reasons."""
-        choices = [one for one in terms.terms_in(made.term, Chosen) if one.words]
-        form, seen = self.real.patterns.form, [part for one in choices for part in one.seen]
-        said = (*[one.words for one in choices], *[form(part).structure for part in seen])
-        return self._key(made), said, tuple([(leaf.step, leaf.at) for leaf in made.leaves])
+def _form_of(term: Term, forms: Sequence[Form]) -> list[int]:
+    """Return the place of the form that gives a letter, or a number that a choice saw."""
+    given = term.operands[0] if isinstance(term, Named) else term
+    return [next(place for place, form in enumerate(forms) if form.term is given)]
+
+
+def _reasons(made: Derivation) -> object:
+    """Return what is equal for formulas of the same cells for the same reasons."""
+    structures = tuple([form.structure for form in made.forms])
+    return structures, tuple([(leaf.step, leaf.at) for leaf in made.leaves])
+
+
+def _worked_by(made: Derivation) -> list[int]:
+    """Return what is equal for formulas that differ only in their numbers and reasons."""
+    return [form.structure for form in made.forms if form.role not in ("choice", "seen")]
 
 
 def _has_nan(made: Derivation) -> bool:
-    choices = (choice for choice in terms.terms_in(made.term, Chosen) if choice.words)
-    values = [part.value for choice in choices for part in choice.seen]
-    return any(map(math.isnan, [made.value, *values]))
-
-
-class LiveShape(Shape):
-    """Prints an explanation without its numbers, and keeps where each comes from.
-
-    Attributes:
-        worked: how each formula with numbers is worked; None for the numbers that a choice saw.
-        leaves: the leaves of each of these: an id, or a list with the place of a formula.
-        slots: for each number or text to fill in, in order: 0 for a text, 1 for the result, or the
-            places of a formula and of its leaf (with a third number if it has parentheses); in
-            place of that of a leaf, one of `LARGEST`, `WHICH` and `VALUE`.
-        conditions: what each choice saw, with the largest number of it.
-        about: what cells of the same shape share: the slots, how formulas are worked, which of
-            these give the result, and which is that of a letter (or None).
-    """
-
-    LARGEST, WHICH, VALUE = -1, -2, -3
-
-    def __init__(self, explanation: Explanation, cells: PageCells, templates: Templates) -> None:
-        super().__init__({}, templates)
-        self.explanation, self.cells, self.texts = explanation, cells, self.fills
-        self.letters = [name for name in explanation.worked if name not in ("numbers", "unfolded")]
-        self.places = {name: place for place, name in enumerate(explanation.worked)}
-        self.patterns = {
-            node.pattern: name
-            for name, node in explanation.nodes.items()
-            if name in explanation.worked and isinstance(node, tree.Filled)
-        }
-        self.worked: list[Any] = [None for _ in explanation.worked]
-        self.leaves: list[list[Any]] = [[] for _ in explanation.worked]
-        for name, place in self.places.items():
-            worked = explanation.worked[name]
-            self.worked[place] = _worked(worked.term)
-            self.leaves[place] = list(map(self.leaf, worked.leaves))
-        self.conditions = [
-            [self.added(None, choice.seen), plain(max(part.value for part in choice.seen))]
-            for choice in explanation.chosen
-        ]
-        # A formula that is only a number is the result itself.
-        is_constant = "numbers" in self.places and not self.leaves[self.places["numbers"]]
-        self.is_number = is_constant and isinstance(explanation.nodes["numbers"], tree.Number)
-        others = [name for name in self.places if name not in self.letters]
-        whole = [self.places[name] for name in others if not self.is_number]
-        letter = self.places[self.letters[0]] if self.letters else None
-        if self.is_number:
-            self.worked[self.places["numbers"]] = None
-        self.slots: list[Any] = []
-        self.about = self.slots, self.worked, whole, letter
-        self.meant: dict[int, Any] = {}
-
-    def leaf(self, term: Term) -> Any:
-        """Return the id of a cell, or the place of the formula of any other term in a list."""
-        if isinstance(term, Leaf):
-            return self.cells.id_of(term)
-        if isinstance(term, Named):
-            return [self.places[term.symbol]]
-        leaves: list[Term] = []
-        terms.structure(term, leaves, [])
-        return [self.added(_worked(term), leaves)]
-
-    def added(self, worked: Any, leaves: Sequence[Term]) -> int:
-        self.worked.append(worked)
-        self.leaves.append([])
-        place = len(self.worked) - 1
-        self.leaves[place] = list(map(self.leaf, leaves))
-        return place
-
-    def begin(self, part: str | int) -> None:
-        explanation, count = self.explanation, len(self.letters)
-        self.meant = {id(explanation.nodes["result"]): 1}
-        if self.is_number:
-            self.meant[id(explanation.nodes["numbers"])] = 1
-        if isinstance(part, int) and part >= count:
-            self.meant |= self._of_choice(
-                explanation.reasons[part], self.conditions[part - count][0]
-            )
-            return
-        name = self.letters[part] if isinstance(part, int) else part
-        if name == "unrounded":
-            self.meant[id(explanation.nodes[name])] = [self.places["numbers"], self.VALUE]
-        if name in self.places:
-            place = self.places[name]
-            numbers = enumerate(explanation.worked[name].numbers)
-            self.meant |= {id(node): [place, leaf] for leaf, node in numbers}
-            if isinstance(part, int):
-                self.meant[id(tree.parts(explanation.reasons[part])[-1])] = [place, self.VALUE]
-
-    def _of_choice(self, reason: tree.Formula, place: int) -> dict[int, Any]:
-        """Return what the numbers and words of the reason of a choice mean, by their nodes."""
-        meant: dict[int, Any] = {}
-        for part in tree.parts(reason):
-            inner = tree.parts(part)
-            if isinstance(part, tree.Listed):
-                meant |= {id(node): [place, leaf] for leaf, node in enumerate(inner)}
-            elif isinstance(part, tree.Relation):
-                meant[id(inner[-1])] = [place, 0]
-            elif isinstance(part, tree.Number):
-                meant[id(part)] = [place, self.LARGEST]
-            elif isinstance(part, tree.Words) and part.text.endswith("largest"):
-                meant[id(part)] = [place, self.WHICH]
-        return meant
-
-    def fill_part(self, formula: tree.Filled, part: tree.Formula, is_loose: bool) -> str:
-        if not isinstance(part, tree.Slot) or formula.pattern not in self.patterns:
-            return super().fill_part(formula, part, is_loose)
-        name = self.patterns[formula.pattern]
-        at = self.explanation.worked[name].slots[part.index]
-        self.slots.append([self.places[name], at, *[1] * is_loose])
-        return '<mn class="s"></mn>'
-
-    def fill(self, node: tree.Formula, is_loose: bool) -> str:
-        if (slot := self.meant.get(id(node))) is None:
-            return super().fill(node, is_loose)
-        self.slots.append([*slot, 1] if slot != 1 and is_loose else slot)
-        return '<mn class="s"></mn>'
-
-    def keep(self, words: object) -> None:
-        super().keep(words)
-        self.slots.append(0)
-
-    def words(self, node: tree.Words, first: bool) -> str:
-        if (slot := self.meant.get(id(node))) is None:
-            return super().words(node, first)
-        self.slots.append(slot)
-        return '<mtext class="s"></mtext>'
+    seen = [part.value for form in made.forms if form.role == "choice" for part in form.leaves]
+    return any(map(math.isnan, [made.value, *seen]))
 
 
 CHECKED_DIGITS = 12

@@ -12,7 +12,7 @@ import pytest
 
 import attncli
 from attncli.checking.judging.equivalent_forms import Log, with_change
-from attncli.core.explaining.patterns import FormulaOf
+from attncli.core.explaining.term_formulas import FormulaOf
 from attncli.core.explaining.terms import Constant
 from attncli.core.formulas.text import text
 from attncli.core.formulas.tree import Name

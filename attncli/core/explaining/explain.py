@@ -6,8 +6,7 @@ no operation or method has code of its own here.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from operator import attrgetter
 from typing import cast
@@ -18,11 +17,11 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.calculation.trace import Trace, find
 from attncli.core.errors import fail
 from attncli.core.explaining import terms
-from attncli.core.explaining.patterns import FilledFormula, Form, Patterns, lines_of
+from attncli.core.explaining.patterns import Derivation, Patterns
 from attncli.core.explaining.terms import Chosen, Leaf, Named, Term
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import pieces, text
-from attncli.core.records import EMPTY, Record, replace
+from attncli.core.records import Record
 from attncli.core.tape.cell_names import Cells, Index, at_of, cell_name
 from attncli.core.tape.step import Operation, Step
 from attncli.core.text.numbers import DEFAULT_DECIMALS
@@ -56,9 +55,6 @@ class Explanation(Record):
         reasons: what decided a choice, such as `mask[I, good] = 0`.
         given: whether the number is an input of the problem.
         value: the number itself.
-        worked: the formulas with numbers, by the name of their part of the chain; those of letters
-            by the letter.
-        chosen: the choices that `reasons` explain, in the same order.
     """
 
     nodes: Mapping[str, tree.Formula]
@@ -66,8 +62,6 @@ class Explanation(Record):
     reasons: tuple[tree.Formula, ...] = ()
     given: bool = False
     value: float = 0.0
-    worked: Mapping[str, FilledFormula] = EMPTY
-    chosen: tuple[Chosen, ...] = ()
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -130,15 +124,9 @@ class Explanation(Record):
         return kept
 
     def _is_same(self, one: tree.Formula, other: tree.Formula) -> bool:
-        # Texts take a third of the time of a page. Numbers put in a pattern are several: only a
-        # closed form may have the same text, or the same pattern with the same numbers.
-        if "exact" not in self.nodes:
-            if isinstance(one, tree.Filled) and isinstance(other, tree.Filled):
-                same = one.pattern is other.pattern
-                return same and list(map(text, one.parts)) == list(map(text, other.parts))
-            if isinstance(one, tree.Filled) or isinstance(other, tree.Filled):
-                return False
-        return text(one) == text(other)
+        # Texts take long. Of several numbers in a formula only a closed form may have the same.
+        is_long = isinstance(one, tree.Filled) or isinstance(other, tree.Filled)
+        return ("exact" in self.nodes or not is_long) and text(one) == text(other)
 
     @property
     def line(self) -> str:
@@ -232,58 +220,6 @@ def is_blank(step: Step, index: tuple[int, ...]) -> bool:
     return isinstance(node, Operation) and len(index) > 1 and node.is_blank(index[-2], index[-1])
 
 
-class Derivation(Record, eq=False):
-    """How a cell was made; what an explanation is written from.
-
-    Attributes:
-        term: the number with its history.
-        value: the number that the step has, and `result` its text; "" if it is filled in later.
-        unrounded: the text of the number before the step rounded it; "" if that changed nothing.
-        forms: of its formulas with numbers, by the part of the chain; none if it is given.
-    """
-
-    step: Step
-    place: Index
-    term: Term
-    value: float
-    result: str
-    unrounded: str = ""
-    forms: Mapping[str, Form] = EMPTY
-
-    @property
-    def wanted(self) -> str:
-        """The text that its formulas should give."""
-        return self.unrounded or self.result
-
-    @property
-    def leaves(self) -> Sequence[Leaf]:
-        """The cells from which it was made, and those that choices saw."""
-        if self.forms and not self.forms["numbers"].others:
-            return cast("list[Leaf]", self.forms["numbers"].leaves)
-        return [*terms.terms_in(self.term, Leaf, reasons=True)]
-
-    def kind(self) -> object:
-        """Return what is equal for cells whose explanations differ only in what fills them.
-
-        It is None if that is not known before they are written.
-        """
-        if not self.forms:
-            return "given"
-        form, *others = self.forms.values()
-        if not form.leaves or any(isinstance(one, Named) or one.words for one in form.others):
-            return None
-        part = self.term
-        while isinstance(part, Chosen):
-            part = part.operands[0]
-        if isinstance(part, Leaf) and (
-            self.unrounded or part.value != self.value or part.step.name.isdigit()
-        ):  # parts may be repeated
-            return None
-        is_repeated = self.unrounded == self.result
-        structures = [form.structure, *[other.structure for other in others]]
-        return self.unrounded != "", is_repeated, *structures, -1, *lines_of(form.leaves)
-
-
 class Explainer:
     """Explains cells of one trace, by its arrays or other numbers of the steps before them."""
 
@@ -315,72 +251,53 @@ class Explainer:
         at, patterns = at_of(step, place), self.patterns
         term = self.worked.term(step, at)
         value = terms.shortest(step.array[at]) if self.of_trace else term.value
-        result = "" if self.to_refill else patterns.number_text(value, self.decimals)
+        result = patterns.number_text(value, self.decimals)
         if step.operation is None or step.is_given:
-            return Derivation(step, place, term, value, result, "", EMPTY)
+            return Derivation(step, place, value, result, "", (), [*terms.terms_in(term, Leaf)])
         unrounded = ""
         if self.trace.problem.round is not None and (
             term.value != value or (self.to_refill and any(terms.terms_in(term, terms.Made)))
         ):
-            unrounded = patterns.number_text(term.value, self.decimals)
-        forms = {"numbers": patterns.form(term)}
-        if any(map(_unfolds, forms["numbers"].leaves)):
+            # One that is filled in later is no repetition of the result.
+            rounded = patterns.number_text(term.value, self.decimals)
+            unrounded = "…" if self.to_refill else rounded
+        numbers = patterns.form("numbers", term, unrounded or result)
+        forms = [numbers]
+        if any(map(_unfolds, numbers.leaves)):
             whole = terms.replaced(term, self.unfolded)
             if self.to_refill or patterns.prints(whole.value, unrounded or result):
-                forms["unfolded"] = patterns.form(whole)
-        return Derivation(step, place, term, value, result, unrounded, forms)
+                forms.append(patterns.form("unfolded", whole, unrounded or result))
+        leaves = cast("Sequence[Leaf]", numbers.leaves)
+        if numbers.others:
+            leaves = [*terms.terms_in(term, Leaf, reasons=True)]
+            for letter in terms.terms_in(term, Named):
+                shown = patterns.number_text(letter.value, self.decimals)
+                forms.append(patterns.form("letter", letter.operands[0], shown, letter.symbol))
+            for chosen in terms.terms_in(term, Chosen):
+                forms += patterns.choice(chosen) if chosen.words else ()
+        return Derivation(step, place, value, result, unrounded, forms, leaves)
 
     def written(self, made: Derivation) -> Explanation:
         """Return the explanation of a cell by how it was made."""
-        patterns, term, forms = self.patterns, made.term, made.forms
-        told = [*terms.terms_in(term, (Named, Chosen))]
+        outline = self.patterns.outline(made)
+        parts = tuple([self.patterns.filled(made, filling) for filling in outline.fillings])
+
+        def filled(formula: tree.Formula) -> tree.Formula:
+            if isinstance(formula, tree.Slot):
+                return parts[formula.index]
+            return tree.Filled(formula, parts) if made.forms[0].leaves else formula
+
+        nodes = {name: filled(formula) for name, formula in outline.nodes.items()}
+        nodes["name"] = self.patterns.cell(made.step, made.place)
         cells = dict.fromkeys(map(self.cell_of, made.leaves))
         sources = tuple([cell for cell in cells if cell[0] != made.step.name])
-        name = patterns.cell(made.step, made.place)
-        result = tree.Number(made.result or patterns.number_text(made.value, self.decimals))
-        ends: dict[str, tree.Formula] = {"name": name, "result": result}
-        if not forms:
-            nodes = ends | {"numbers": result}
-            return Explanation(nodes, sources, given=True, value=made.value)
-        # One that is filled in later is no repetition of the result.
-        shown = tree.Number("…" if self.to_refill else made.unrounded) if made.unrounded else None
-        parts = {"formula": patterns.names(forms["numbers"]), "unrounded": shown}
-        worked = dict[str, FilledFormula]()
-        for part, form in forms.items():
-            parts[part], worked[part] = patterns.numbers(form, made.wanted)
-        nodes = ends | {name: node for name, node in parts.items() if node is not None}
-        chosen = tuple(one for one in told if isinstance(one, Chosen) and one.words)
-        reasons = (*self._letters(told, worked), *map(self._reason, chosen))
-        return Explanation(nodes, sources, reasons, False, made.value, worked, chosen)
+        reasons = tuple([tree.Filled(reason, parts) for reason in outline.reasons])
+        return Explanation(nodes, sources, reasons, not made.forms, made.value)
 
     def _unfolded(self, part: Term) -> Term:
         if isinstance(part, Leaf) and _unfolds(part):
             return terms.replaced(self.worked.term(part.step, part.at), self.unfolded)
         return part
-
-    def _letters(
-        self, told: Sequence[Term], worked: dict[str, FilledFormula]
-    ) -> Iterator[tree.Formula]:
-        for letter in (part for part in told if isinstance(part, Named)):
-            result = self.patterns.number_text(letter.value, self.decimals)
-            term, name = letter.operands[0], letter.symbol
-            numbers, worked[name] = self.patterns.numbers(self.patterns.form(term), result)
-            yield tree.Relation((tree.Name(name), numbers, tree.Number(result)))
-
-    def _reason(self, chosen: Chosen) -> tree.Formula:
-        """Return the words of a choice with numbers in their places."""
-        seen = [self.patterns.number(term, self.decimals) for term in chosen.seen]
-        largest = max(chosen.seen, key=lambda term: term.value)
-        several = sum(term.value == largest.value for term in chosen.seen) > 1
-        name = self.patterns.names(self.patterns.form(chosen.seen[0]))
-        places: dict[str, tree.Formula] = {
-            "{which}": tree.Words("the first largest" if several else "the largest"),
-            "{seen}": tree.Relation((name, seen[0])) if name is not None else seen[0],
-            "{all}": tree.Listed(tuple(seen)),
-            "{largest}": replace(self.patterns.number(largest, self.decimals)),  # also one of {all}
-        }
-        pieces = [p.strip() for p in re.split(r"(\{\w+\})", chosen.words) if p.strip()]
-        return tree.Phrase(tuple(places.get(piece, tree.Words(piece)) for piece in pieces))
 
 
 def _unfolds(part: Term) -> bool:

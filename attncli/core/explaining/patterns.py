@@ -1,108 +1,153 @@
-"""Terms to formulas: those of cells, with their numbers or the names of their operands filled in.
+"""How cells were made, as formulas that cells of a kind share, with numbers and names to fill in.
 
-Cells that are made in the same way share a pattern: a formula with slots, which is made once. The
-objects here belong to one explainer and keep patterns, numbers and names for its cells.
+The objects here belong to one explainer and keep outlines, numbers and names for its cells.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cache, partial
+from itertools import pairwise
+from operator import attrgetter
+from typing import Literal
 
 from attncli.core.explaining import terms
-from attncli.core.explaining.terms import Chosen, Constant, Leaf, Made, Named, Term
+from attncli.core.explaining.term_formulas import FormulaOf
+from attncli.core.explaining.terms import Chosen, Constant, Leaf, Named, Term
 from attncli.core.formulas import tree
 from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS, NumberAsWritten
 from attncli.core.records import Record
 from attncli.core.tape.cell_names import Index, cell, row
 from attncli.core.tape.step import Step
-from attncli.core.text.numbers import every_digit, number_text
+from attncli.core.text.numbers import number_text
 from attncli.core.text.strings import LIMIT
 
 MAX_NAMES_SHOWN = 4
 """Maximum number of names of cells in a sum; a longer one is shown with its middle left out."""
 
+Role = Literal["numbers", "unfolded", "letter", "choice", "seen"]
+"""What a form is for: a part of the chain, the formula of a letter, the numbers that a choice saw,
+or the formula of one of these."""
+
 
 class Form(Record, eq=False):
     """A term as its leaves, in a structure that it shares with others.
 
-    `others` are its choices, and the terms that have a letter.
+    Attributes:
+        leaves: the cells and letters in the term; of a choice, the terms that it saw.
+        others: its choices, and the terms that have a letter.
+        digits: the number of digits of its numbers.
+        letter: that of the term in other formulas.
     """
 
+    role: Role
     term: Term
     structure: int
-    leaves: list[Term]
-    others: list[Term]
+    leaves: Sequence[Term]
+    others: Sequence[Term]
+    digits: int
+    letter: str = ""
 
 
-class FilledFormula(Record, eq=False):
-    """A formula with numbers filled in: its term, the leaves of that, and the number of each.
+class Derivation(Record, eq=False):
+    """How a cell was made; what an explanation is written from.
 
-    `slots` has the place of the leaf in each slot of its pattern.
+    Attributes:
+        value: the number that the step has, and `result` its text.
+        unrounded: the text of the number before the step rounded it; "" if that changed nothing.
+        forms: that of its numbers, then the others; none if the cell is given.
+        leaves: the cells from which it was made, and those that choices saw.
     """
 
-    term: Term
-    leaves: Sequence[Term]
-    numbers: Sequence[tree.Number]
-    slots: Sequence[int]
+    step: Step
+    place: Index
+    value: float
+    result: str
+    unrounded: str
+    forms: Sequence[Form]
+    leaves: Sequence[Leaf]
+
+
+Names = Literal["", "cell", "row"]
+
+LARGEST, WHICH, VALUE = -1, -2, -3
+"""Places beside those of the leaves of a form: of the largest one, of the words for this one, and
+of the number that the form gives."""
+
+
+class Filling(Record):
+    """What fills a slot of an outline: a number, or the name of a cell or row.
+
+    Attributes:
+        form: the place of a form; -1 for the result.
+        leaf: the place of one of its leaves, or another place.
+        names: what it names; "" for a number.
+        is_loose: whether a negative number needs parentheses.
+    """
+
+    form: int
+    leaf: int
+    names: Names = ""
+    is_loose: bool = False
+
+
+RESULT, UNROUNDED = Filling(-1, VALUE), Filling(0, VALUE)
+
+
+class Outline(Record, eq=False):
+    """What the explanations of a kind of cells share: formulas with slots, and what fills these."""
+
+    nodes: Mapping[str, tree.Formula]
+    reasons: Sequence[tree.Formula]
+    fillings: Sequence[Filling]
 
 
 class Patterns:
-    """Fills in the formulas of the cells of one trace."""
+    """The outlines of the cells of one trace, and the numbers and names that fill them."""
 
     def __init__(self, decimals: int, full: bool, columns: bool, to_refill: bool) -> None:
         self.decimals = decimals
         self.full = full
         self.columns = columns
         self.to_refill = to_refill  # whether other numbers are filled in later
-        self.patterns: dict[object, tuple[tree.Pattern, list[tuple[int, bool]]]] = {}
+        self.outlines: dict[object, Outline] = {}
         self.structures: dict[object, int] = {}
         self.workers: dict[int, Callable[[Iterator[float]], float]] = {}
         # A number or a name is part of many cells, and made once.
         self.number_text = cache(number_text)
-        self.shorter, self.number = cache(self._shorter), cache(self._number)
-        self.cell, self.row = cache(cell), cache(row)
+        self.shorter, self.cell, self.row = cache(self._shorter), cache(cell), cache(row)
 
-    def form(self, term: Term) -> Form:
+    def form(self, role: Role, term: Term, result: str = "", letter: str = "") -> Form:
+        """Return a term as a form, whose numbers have digits enough to give a result."""
         leaves, others = list[Term](), list[Term]()
-        structure = terms.structure(term, leaves, others)  # whose hash takes longer than a number's
-        number = self.structures.setdefault(structure, len(self.structures))
-        return Form(term, number, leaves, others)
+        structure = self._number_of(terms.structure(term, leaves, others))
+        is_exact = self.to_refill or not result
+        digits = self.decimals if is_exact else self._digits(term, structure, leaves, result)
+        return Form(role, term, structure, leaves, others, digits, letter)
 
-    def names(self, form: Form) -> tree.Formula | None:
-        """Return the formula with names of cells and rows; None if it is only a number."""
-        if isinstance(form.term, Chosen | Constant) and not any(terms.terms_in(form.term, Leaf)):
-            return None
-        pattern, shown = self.pattern(form, has_names=True)
-        return _filled(pattern, [self.name(form.leaves[place], is_row) for place, is_row in shown])
+    def choice(self, chosen: Chosen) -> Iterator[Form]:
+        """Yield the form of what a choice saw, and those of what was calculated of that."""
+        seen = [self.form("seen", term) for term in chosen.seen]
+        which = "" if self.to_refill else which_of(chosen.seen)
+        structures = [one.structure for one in seen]
+        about = chosen.words, which, *structures, None, *lines_of(seen[0].leaves)
+        yield Form("choice", chosen, self._number_of(about), chosen.seen, (), self.decimals)
+        yield from (one for one in seen if not isinstance(one.term, Leaf | Named))
 
-    def name(self, leaf: Term, is_row: bool) -> tree.Cell | tree.Vector:
-        assert isinstance(leaf, Leaf)  # letters have no slots
-        return self.row(leaf.step, leaf.at) if is_row else self.cell(leaf.step, leaf.cell[1])
+    def _number_of(self, structure: object) -> int:  # whose hash takes longer than a number's
+        return self.structures.setdefault(structure, len(self.structures))
 
-    def numbers(self, form: Form, result: str) -> tuple[tree.Formula, FilledFormula]:
-        """Return the formula with numbers, with digits enough to give the result; and its parts."""
-        digits = self.digits(form, result)
-        numbers = [self.number(leaf, digits) for leaf in form.leaves]
-        pattern, shown = self.pattern(form, has_names=False)
-        slots = [place for place, _ in shown]
-        filled = _filled(pattern, [numbers[place] for place in slots])
-        return filled, FilledFormula(form.term, form.leaves, numbers, slots)
-
-    def digits(self, form: Form, result: str) -> int:
-        """Return how many digits of its numbers a formula needs to give the result."""
-        key = form.structure
+    def _digits(self, term: Term, structure: int, leaves: Sequence[Term], result: str) -> int:
         for digits in range(self.decimals, MAX_DIGITS_OF_FLOATS + 1):
-            if self.to_refill:
-                break
-            shorter = [self.shorter(leaf, digits) for leaf in form.leaves]
+            shorter = [self.shorter(leaf, digits) for leaf in leaves]
             if all(is_whole for _, is_whole in shorter):
                 break  # more digits would not change the numbers
-            if key not in self.workers:
-                self.workers[key] = terms.worker(form.term)
-            if self.prints(self.workers[key](iter([value for value, _ in shorter])), result):
+            if structure not in self.workers:
+                self.workers[structure] = terms.worker(term)
+            if self.prints(self.workers[structure](iter([value for value, _ in shorter])), result):
                 break
         return digits
 
@@ -113,54 +158,159 @@ class Patterns:
         wanted = _as_float(result)
         return shown == wanted or abs(shown - wanted) <= unit / 2
 
-    def _number(self, term: Term, digits: int) -> tree.Number:
-        source = term.cell if isinstance(term, Leaf) else None
-        return tree.Number(self.number_text(term.value, digits), source)
-
     def _shorter(self, term: Term, digits: int) -> tuple[float, bool]:
         """Return the value of a term's text, and whether more digits would not change it."""
         text = self.number_text(term.value, digits)
         value = _as_float(text)
         return value, value == term.value and "e" not in text
 
-    def pattern(self, form: Form, has_names: bool) -> tuple[tree.Pattern, list[tuple[int, bool]]]:
-        """Return a formula with slots, and for each the place of its leaf and whether it is a row.
+    def kind(self, made: Derivation) -> object:
+        """Return what is equal for cells whose explanations differ only in what fills them."""
+        if not made.forms:
+            return None
+        numbers = made.forms[0]
+        part, ends = chosen_of(numbers.term), [made.unrounded, made.result]
+        if isinstance(part, Leaf):  # parts of one number each may be repeated
+            ends = [part.step.name, self.number_text(part.value, numbers.digits), *ends]
+        elif isinstance(part, Named):
+            ends = [self.number_text(part.value, numbers.digits), *ends]
+        is_repeated = [one == other for one, other in pairwise(filter(None, ends))]
+        texts = () if numbers.leaves else ends
+        structures = [form.structure for form in made.forms]
+        return *is_repeated, *texts, None, *structures, None, *lines_of(numbers.leaves)
 
-        Terms that differ only in what fills the slots have the same one.
-        """
-        key = ("names", form.structure, *lines_of(form.leaves)) if has_names else form.structure
-        if key in self.patterns:
-            return self.patterns[key]
+    def outline(self, made: Derivation) -> Outline:
+        """Return what the explanation of a cell shares with the others of its kind."""
+        kind = self.kind(made)
+        if kind not in self.outlines:
+            self.outlines[kind] = _Outliner(self, made.forms).outline(made.unrounded != "")
+        return self.outlines[kind]
+
+    def filled(self, made: Derivation, filling: Filling) -> tree.Formula:
+        """Return what fills a slot for a cell."""
+        if filling.names:
+            leaf = made.forms[filling.form].leaves[filling.leaf]
+            return self.name(leaf, filling.names)
+        if filling.leaf == WHICH:
+            return tree.Words(which_of(made.forms[filling.form].leaves))
+        return tree.Number(self.text(made, filling))
+
+    def text(self, made: Derivation, filling: Filling) -> str:
+        """Return the text of the number that fills a slot for a cell."""
+        if filling.form < 0:
+            return made.result
+        form = made.forms[filling.form]
+        if filling.leaf != VALUE:
+            return self.number_text(leaf_of(form, filling).value, form.digits)
+        value = self.number_text(form.term.value, self.decimals)
+        return made.unrounded if form.role == "numbers" else value
+
+    def name(self, leaf: Term, names: str) -> tree.Cell | tree.Vector:
+        assert isinstance(leaf, Leaf)  # letters have no slots
+        step, at = leaf.step, leaf.at
+        return self.row(step, at) if names == "row" else self.cell(step, leaf.cell[1])
+
+
+class _Outliner:
+    """Writes the outline of cells of some forms."""
+
+    def __init__(self, patterns: Patterns, forms: Sequence[Form]) -> None:
+        self.patterns, self.forms = patterns, forms
+        self.fillings: list[Filling] = []
+
+    def outline(self, is_rounded: bool) -> Outline:
+        nodes, reasons = dict[str, tree.Formula](), list[tree.Formula]()
+        for place, form in enumerate(self.forms):
+            if form.role == "choice":
+                reasons.append(self.reason(place))
+            elif form.role == "letter":
+                parts = self.formula(form.term, place), self.slot(Filling(place, VALUE))
+                reasons.append(tree.Relation((tree.Name(form.letter), *parts)))
+            elif form.role != "seen":
+                nodes[form.role] = self.formula(form.term, place)
+        if self.forms and (names := self.names(self.forms[0].term, 0)):
+            nodes["formula"] = names
+        if not self.forms or (self.patterns.to_refill and is_result(self.forms[0])):
+            nodes["numbers"] = self.slot(RESULT)
+        if is_rounded:
+            nodes["unrounded"] = self.slot(UNROUNDED)
+        nodes["result"] = self.slot(RESULT)
+        return Outline(nodes, reasons, self.fillings)
+
+    def slot(self, filling: Filling) -> tree.Slot:
+        self.fillings.append(filling)
+        return tree.Slot(len(self.fillings) - 1)
+
+    def reason(self, place: int) -> tree.Formula:
+        """Return the words of a choice with slots in the places of its numbers."""
+        chosen, seen = self.forms[place].term, self.forms[place].leaves
+        assert isinstance(chosen, Chosen)  # by the role of its form
+        numbers = [self.slot(Filling(place, leaf)) for leaf in range(len(seen))]
+        # What was calculated has a form of its own, which follows.
+        name = self.names(seen[0], place if isinstance(seen[0], Leaf | Named) else place + 1)
+        is_open = self.patterns.to_refill
+        places: dict[str, tree.Formula] = {
+            "{which}": self.slot(Filling(place, WHICH)) if is_open else tree.Words(which_of(seen)),
+            "{seen}": tree.Relation((name, numbers[0])) if name is not None else numbers[0],
+            "{all}": tree.Listed(tuple(numbers)),
+            "{largest}": self.slot(Filling(place, LARGEST)),
+        }
+        pieces = [p.strip() for p in re.split(r"(\{\w+\})", chosen.words) if p.strip()]
+        return tree.Phrase(tuple(places.get(piece, tree.Words(piece)) for piece in pieces))
+
+    def names(self, term: Term, place: int) -> tree.Formula | None:
+        """Return a formula with names of cells and rows; None if it is only a number."""
+        if isinstance(term, Chosen | Constant) and not any(terms.terms_in(term, Leaf)):
+            return None
+        return self.formula(term, place, has_names=True)
+
+    def formula(self, term: Term, place: int, has_names: bool = False) -> tree.Formula:
+        """Return a formula with slots for the numbers, or names, of the leaves of a form."""
         leaves: list[Term] = []
-        shown: list[tuple[int, bool]] = []
 
         def alone(part: Term) -> Term:
-            # A leaf that is there twice may be two of another cell, unless the key has their names.
+            # A leaf that is there twice may be two of another cell, unless the kind has its name.
             leaves.append(part if has_names else copy(part))
             return leaves[-1]
 
-        def slot(part: Leaf | Named, is_row: bool = False) -> tree.Formula:
+        def leaf(part: Leaf | Named, names: Names = "cell" if has_names else "") -> tree.Formula:
             if has_names and isinstance(part, Named):
                 return tree.Name(part.symbol)
-            shown.append((places[id(part)], is_row))
-            return tree.Slot(len(shown) - 1)
+            return self.slot(Filling(place, places[id(part)], names))
 
-        copied = terms.replaced(form.term, alone)
-        places = {id(leaf): place for place, leaf in enumerate(leaves)}
-        of_row, most = (partial(slot, is_row=True), MAX_NAMES_SHOWN) if has_names else (None, LIMIT)
-        ends = 2 if has_names else 3
-        formula_of = FormulaOf(slot, of_row, math.inf if self.full else most, ends, self.columns)
-        self.patterns[key] = tree.Pattern(formula_of(copied)), shown
-        return self.patterns[key]
+        copied = terms.replaced(term, alone)
+        places = {id(one): at for at, one in enumerate(leaves)}
+        patterns, of_row = self.patterns, partial(leaf, names="row") if has_names else None
+        most = math.inf if patterns.full else MAX_NAMES_SHOWN if has_names else LIMIT
+        return FormulaOf(leaf, of_row, most, 2 if has_names else 3, patterns.columns)(copied)
 
 
-def _filled(
-    pattern: tree.Pattern, parts: Sequence[tree.Number | tree.Cell | tree.Vector]
-) -> tree.Formula:
-    """Return a pattern with its parts; the formula itself where it is only one of them, or none."""
-    filled = tree.Filled(pattern, tuple(parts))
-    is_one = not parts or isinstance(pattern.formula, tree.Slot)
-    return filled.formula if is_one else filled
+def chosen_of(term: Term) -> Term:
+    """Return the term that a choice gave way to, if it is one."""
+    while isinstance(term, Chosen):
+        term = term.operands[0]
+    return term
+
+
+def is_result(form: Form) -> bool:
+    """Return True if a formula is only a number of the operation, which is then the result."""
+    part = chosen_of(form.term)
+    return isinstance(part, Constant) and not isinstance(part.number, NumberAsWritten)
+
+
+def largest_of(seen: Sequence[Term]) -> Term:
+    return max(seen, key=attrgetter("value"))
+
+
+def which_of(seen: Sequence[Term]) -> str:
+    most = largest_of(seen).value
+    several = sum(term.value == most for term in seen) > 1
+    return "the first largest" if several else "the largest"
+
+
+def leaf_of(form: Form, filling: Filling) -> Term:
+    """Return the term whose number fills a slot."""
+    return largest_of(form.leaves) if filling.leaf == LARGEST else form.leaves[filling.leaf]
 
 
 def lines_of(leaves: Sequence[Term]) -> list[object]:
@@ -183,103 +333,3 @@ def lines_of(leaves: Sequence[Term]) -> list[object]:
 
 def _as_float(text: str) -> float:
     return float(text.replace("∞", "inf"))
-
-
-class FormulaOf(Record):
-    """Turns terms into formulas."""
-
-    leaf: Callable[[Leaf | Named], tree.Formula]  # writes a leaf, or a term that has a symbol
-    row: Callable[[Leaf], tree.Formula] | None = None  # writes the row of a leaf: q_am · k_I
-    most: float = math.inf  # maximum number of terms of a sum; of a longer one, only the ends
-    ends: int = 3  # number of terms that are written at either end of a longer sum
-    columns: bool = False  # whether tokens are columns, so that factors change places
-
-    def __call__(self, term: Term) -> tree.Formula:
-        if isinstance(term, Leaf | Named):
-            return self.leaf(term)
-        if isinstance(term, Constant):
-            if isinstance(term.number, NumberAsWritten):
-                return tree.Value(term.number.formula)
-            return tree.Number(every_digit(term.value).replace("Infinity", "∞"))
-        if isinstance(term, Chosen):
-            return self(term.operands[0])
-        assert isinstance(term, Made)  # there is no other kind
-        if terms.is_sum(term):
-            return self._sum(terms.summands(term))
-        if term.op == "sqrt" and self.row:
-            squares = _arguments([part for _, part in terms.summands(term.operands[0])], "square")
-            if vector := self._row(squares):
-                return tree.Norm(vector)
-        operands = [self(operand) for operand in term.operands]
-        plain = any(isinstance(operand, Constant) for operand in term.operands)
-        if term.op == "*" and self.columns and not plain:
-            operands.reverse()
-        if len(operands) > max(self.most, 2 * self.ends):
-            operands[self.ends : -self.ends] = [tree.Omitted(len(operands) - 2 * self.ends)]
-        return NODES[term.op](*operands)
-
-    def _sum(self, parts: Sequence[tuple[bool, Term]]) -> tree.Formula:
-        if self.row and (product := self._of_rows(parts)):
-            return product
-        shown = list(parts)
-        if len(parts) > self.most:
-            shown = [*parts[: self.ends], *parts[-self.ends :]]
-        addends = [tree.Minus(self(part)) if minus else self(part) for minus, part in shown]
-        if len(parts) > self.most:
-            addends.insert(self.ends, tree.Omitted(len(parts) - 2 * self.ends))
-        return tree.Plus(tuple(addends))
-
-    def _of_rows(self, parts: Sequence[tuple[bool, Term]]) -> tree.Formula | None:
-        """Return q_am · k_I for a sum of the products of two whole rows, ‖q_am − k_I‖² and such."""
-        if any(minus for minus, _ in parts):
-            return None
-        addends = [term for _, term in parts]
-        squared = _arguments(addends, "square")
-        if differences := _operands(squared, "-"):
-            left, right = map(self._row, zip(*differences, strict=True))
-            return tree.Squared(tree.Norm(tree.minus(left, right))) if left and right else None
-        if vector := self._row(squared):
-            return tree.Squared(tree.Norm(vector))
-        if products := _operands(addends, "*"):
-            left, right = map(self._row, zip(*products, strict=True))
-            if left and right:
-                return tree.Times((right, left) if self.columns else (left, right), " · ")
-        return None
-
-    def _row(self, addends: Sequence[Term]) -> tree.Formula | None:
-        """Return the name of the row whose cells the addends are, in order; else None."""
-        cells = [t for t in addends if isinstance(t, Leaf)]
-        if self.row is None or not cells or len(cells) != len(addends):
-            return None
-        step, at = cells[0].step, cells[0].at[:-1]
-        if any(c.step is not step or c.at[:-1] != at for c in cells):
-            return None
-        places = [c.at[-1] for c in cells]
-        return self.row(cells[0]) if places == list(range(step.array.shape[-1])) else None
-
-
-def _operands(addends: Sequence[Term], op: str) -> list[tuple[Term, ...]]:
-    operands = [t.operands for t in addends if isinstance(t, Made) and t.op == op]
-    return operands if len(operands) == len(addends) else []
-
-
-def _arguments(addends: Sequence[Term], function: str) -> list[Term]:
-    return [argument for (argument,) in _operands(addends, function)]
-
-
-def _call(function: str, argument: tree.Formula) -> tree.Formula:
-    return tree.Call(function, (argument,))
-
-
-NODES: dict[str, Callable[..., tree.Formula]] = {
-    "*": lambda *factors: tree.Times(factors),
-    "/": tree.Fraction,
-    "^": tree.Power,
-    "negative": tree.Minus,
-    "square": tree.Squared,
-    "sqrt": tree.Root,
-    "exp": lambda x: tree.Power(tree.Name("e"), x),
-    **{word: partial(_call, word) for word in ("ln", "abs", "tanh", "erf")},
-    "at_least_zero": lambda x: tree.Call("max", (x, tree.Number("0"))),
-    "max": lambda *x: tree.Call("max", x),
-}

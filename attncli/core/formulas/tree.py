@@ -22,14 +22,9 @@ class Name(Formula):
 
 
 class Number(Formula):
-    """A number with its digits as written, or ∞.
-
-    `source` is the cell that it was taken from: the name of a step or an input, and an index into
-    its `value`; None for any other number.
-    """
+    """A number with its digits as written, or ∞."""
 
     text: str
-    source: tuple[str, tuple[int, ...]] | None = None
 
 
 class Words(Formula):
@@ -174,24 +169,17 @@ class Slot(Formula):
     index: int
 
 
-class Pattern(Record, eq=False):
-    """A formula with slots, which cells that are made in the same way share."""
-
-    formula: Formula
-
-
 class Filled(Formula):
     """A pattern with the numbers, or names, of one cell; `Slot(i)` is for the i-th."""
 
-    pattern: Pattern
-    parts: tuple[Number | Cell | Vector, ...]
+    pattern: Formula
+    parts: tuple[Formula, ...]
 
     @property
     def formula(self) -> Formula:
         """The formula with the numbers put in."""
         return substituted(
-            self.pattern.formula,
-            lambda part: self.parts[part.index] if isinstance(part, Slot) else None,
+            self.pattern, lambda part: self.parts[part.index] if isinstance(part, Slot) else None
         )
 
 
