@@ -165,8 +165,8 @@ class LiveFormulas(CellFormulas):
                 leaf = forms[fill.form].leaves[fill.leaf]
                 slots += [0 for _ in self.name_of(leaf, fill.names)[1]]
             else:
-                place = [fill.form, fill.leaf, *[1] * fill.is_loose]
-                slots.append(1 if fill.form < 0 else place)
+                number = [fill.form, fill.leaf, *[1] * fill.is_loose]
+                slots.append(1 if fill.form < 0 else number)
         worked, whole, letters = list[object](), list[int](), list[int]()
         for place, form in enumerate(forms):
             is_number = form.role == "numbers" and is_result(form)
