@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeAlias
+from warnings import catch_warnings
 
 from attncli.core.errors import InputError, Place
-from attncli.reading.file_forms import BY_SUFFIX, PAGE_SUFFIXES
+from attncli.reading.file_forms import BY_SUFFIX, PAGE_SUFFIXES, decoded, unsupported, whole
 from attncli.reading.files import Entry, entries_in, is_file, is_hidden, open_file
 from attncli.reading.read import MARKS, WORKSHEET_SUFFIXES
 
@@ -49,15 +50,20 @@ def _kind(path: str, folder: str) -> FileKind:
 
 
 def _has_answers(worksheet: Path) -> bool:
-    """Return True if a file, in any encoding, has marked answers or matrices under names."""
+    """Return True if a file, in any encoding, has marked answers or matrices under names.
+
+    A file that is no text may have answers, too: its reader says why it cannot be read.
+    """
     from attncli.reading.texts import names_steps  # it is slow to import
 
     try:
-        with open_file(worksheet) as file:
-            data = file.read().replace(b"\0", b"")
+        with open_file(worksheet) as file, catch_warnings(action="ignore"):
+            data = file.read()
+            text = whole(decoded(iter([data]), worksheet.name))
     except InputError:
-        return True  # the reader of the file says why it cannot be read
-    return any(mark in data for mark in MARKS) or names_steps(data.decode(errors="replace"))
+        return True
+    has_mark = any(mark.decode() in text for mark in MARKS)
+    return has_mark or unsupported(data, "") is not None or names_steps(text)
 
 
 def problem_files(folder: str, allow_outside: bool = False) -> dict[str, tuple[str, ...]]:

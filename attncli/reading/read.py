@@ -361,4 +361,6 @@ def _is_csv(text: str, may_be_more: bool = False) -> bool:
     from attncli.reading.cells import delimiter_of
 
     is_plain = NUMBERS.fullmatch(text) or not re.search(r"\S[ \t]+\S", text)
-    return delimiter_of(text)[0] != " " or bool(is_plain)
+    sign, _ = delimiter_of(text)
+    is_cut = sign != " " and any(sign in line for line in re.findall(r".*\d.*", text))
+    return is_cut or bool(is_plain)

@@ -255,10 +255,10 @@ weights: a p α alpha alphas weight attention attn attentionweights attnweights 
     softmax probabilities softmaxqkt/√dk softmaxqkt softmaxscores softmaxscaled softmaxs/√dk \
     softmaxscores/√dk attentions attnoutputweights hookpattern probs attentionprobs attnprobs
 context: c z contexts contextvector contextvectors contextvec contextvecs \
-    allcontextvecs headoutputs av hookz
+    allcontextvecs headoutputs av weightsv hookz
 concat: z concatenated concatenation concatheads headsconcatenated
-output: z y o out outputs result attentionoutput av va attnoutput hookattnout attentionq,k,v \
-    softmaxqkt/√dkv softmaxqktv
+output: z y o out outputs result attentionoutput av va weightsv attnoutput hookattnout \
+    attentionq,k,v softmaxqkt/√dkv softmaxqktv
 """
 ALIASES = {
     name: [*words.split(), *words_for(name)]
