@@ -206,7 +206,7 @@ class CellFormulas:
         if outline not in self.chains:
             printer = Shape(outline.fillings)
             markup = "".join(lines(printer, outline, self.explainer.written(made)))
-            self.chains[outline] = Chain(markup.split(NAME), printer.fills)
+            self.chains[outline] = Chain(markup.split(NAME_MARK), printer.fills)
         return self.chains[outline]
 
     def filled(
@@ -274,7 +274,7 @@ def lines(printer: Shape, outline: Outline, explanation: Explanation) -> Iterato
         yield f'<p class="reason">as {"; ".join(told)}</p>'
 
 
-NAME = "\0"
+NAME_MARK = "\0"
 """What is printed where the name of a cell or row is to be filled in; it occurs in no text."""
 
 NEGATIVE = tree.Number("-1")
@@ -318,7 +318,7 @@ class Shape(MathML):
         filling = replace(self.fillings[node.index], is_loose=is_loose)
         self.fills.append(filling)
         if filling.names:
-            return NAME
+            return NAME_MARK
         return '<mtext class="s"></mtext>' if filling.leaf == WHICH else '<mn class="s"></mn>'
 
     def words(self, node: tree.Words, first: bool) -> str:

@@ -25,7 +25,7 @@ from attncli.core.calculation.trace import Trace
 from attncli.core.errors import InputError
 from attncli.core.explaining import terms
 from attncli.core.explaining.explain import CellPlace, Explainer
-from attncli.core.explaining.patterns import Derivation, Form, is_result, largest_of
+from attncli.core.explaining.patterns import Derivation, Form, Patterns, is_result, largest_of
 from attncli.core.explaining.terms import Leaf, Named, Term
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text as as_text
@@ -178,7 +178,7 @@ class LiveFormulas(CellFormulas):
         return slots, worked, whole, letters[0] if letters else None
 
     def end(self) -> None:
-        self.tapes.append(self.page_cells.tape(self.worlds.real.decimals))
+        self.tapes.append(self.page_cells.tape(self.patterns.decimals))
 
     @property
     def data(self) -> Mapping[str, object]:
@@ -232,11 +232,10 @@ class Worlds:
 
     def __init__(self, trace: Trace, decimals: int, full: bool, fixed: Container[Step]) -> None:
         self.fixed = fixed
-        self.rounds = trace.problem.round is not None
-        self.real = Explainer(trace, decimals, full, to_refill=True)
+        self.patterns = Patterns(decimals, full, trace.problem.columns, to_refill=True)
+        self.real = Explainer(trace, patterns=self.patterns)
         worlds = (partial(self._numbers, number) for number in WORLDS)
-        about = trace, decimals, full
-        self.others = [Explainer(*about, one, True, self.real.patterns) for one in worlds]
+        self.others = [Explainer(trace, numbers=one, patterns=self.patterns) for one in worlds]
         self.choosing: dict[Step, Sequence[Explainer]] = {}
 
     def _numbers(self, number: float, step: Step) -> Array:
@@ -250,7 +249,7 @@ class Worlds:
             is_choosing = any(one != _worked_by(real) for one in worked)
             self.choosing[step] = self.others if is_choosing else []
         others = [one.derive(step, place) for one in self.choosing[step]]
-        if self.rounds and any(form.role == "unfolded" for form in real.forms):
+        if self.real.rounds and any(form.role == "unfolded" for form in real.forms):
             # It may not give the rounded result.
             forms = [form for form in real.forms if form.role != "unfolded"]
             others.append(replace(real, forms=forms))
@@ -258,7 +257,9 @@ class Worlds:
             return [real]
         found = {_reasons(real): real}
         for made in others:
-            if not _has_nan(made):
+            seen = (form.leaves for form in made.forms if form.role == "choice")
+            values = [made.value, *[part.value for leaves in seen for part in leaves]]
+            if not any(map(math.isnan, values)):
                 found.setdefault(_reasons(made), made)
         return [*found.values()]
 
@@ -278,11 +279,6 @@ def _reasons(made: Derivation) -> object:
 def _worked_by(made: Derivation) -> list[int]:
     """Return what is equal for formulas that differ only in their numbers and reasons."""
     return [form.structure for form in made.forms if form.role not in ("choice", "seen")]
-
-
-def _has_nan(made: Derivation) -> bool:
-    seen = [part.value for form in made.forms if form.role == "choice" for part in form.leaves]
-    return any(map(math.isnan, [made.value, *seen]))
 
 
 CHECKED_DIGITS = 12

@@ -229,16 +229,12 @@ class Explainer:
         decimals: int = DEFAULT_DECIMALS,
         full: bool = False,
         numbers: Callable[[Step], Array] | None = None,
-        to_refill: bool = False,  # whether other numbers are filled in later: no part is left out
-        patterns: Patterns | None = None,  # those of another one, which it shares
+        patterns: Patterns | None = None,  # those that it shares with others
     ) -> None:
-        self.trace = trace
-        self.decimals = decimals
-        self.full = full
-        self.to_refill = to_refill
+        self.rounds = trace.problem.round is not None
         self.of_trace = numbers is None
         self.worked = terms.StepTerms(numbers)
-        self.patterns = patterns or Patterns(decimals, full, trace.problem.columns, to_refill)
+        self.patterns = patterns or Patterns(decimals, full, trace.problem.columns)
         self.unfolded = cache(self._unfolded)
         self.cell_of = cache(attrgetter("cell"))
 
@@ -251,28 +247,26 @@ class Explainer:
         at, patterns = at_of(step, place), self.patterns
         term = self.worked.term(step, at)
         value = terms.shortest(step.array[at]) if self.of_trace else term.value
-        result = patterns.number_text(value, self.decimals)
+        result, unrounded = patterns.result(value), ""
         if step.operation is None or step.is_given:
             return Derivation(step, place, value, result, "", (), [*terms.terms_in(term, Leaf)])
-        unrounded = ""
-        if self.trace.problem.round is not None and (
-            term.value != value or (self.to_refill and any(terms.terms_in(term, terms.Made)))
+        if self.rounds and (
+            term.value != value or (patterns.to_refill and any(terms.terms_in(term, terms.Made)))
         ):
             # One that is filled in later is no repetition of the result.
-            rounded = patterns.number_text(term.value, self.decimals)
-            unrounded = "…" if self.to_refill else rounded
+            unrounded = "…" if patterns.to_refill else patterns.result(term.value)
         numbers = patterns.form("numbers", term, unrounded or result)
         forms = [numbers]
         if any(map(_unfolds, numbers.leaves)):
             whole = terms.replaced(term, self.unfolded)
-            if self.to_refill or patterns.prints(whole.value, unrounded or result):
+            if patterns.to_refill or patterns.prints(whole.value, unrounded or result):
                 forms.append(patterns.form("unfolded", whole, unrounded or result))
         leaves = cast("Sequence[Leaf]", numbers.leaves)
         if numbers.others:
             leaves = [*terms.terms_in(term, Leaf, reasons=True)]
             for letter in terms.terms_in(term, Named):
-                shown = patterns.number_text(letter.value, self.decimals)
-                forms.append(patterns.form("letter", letter.operands[0], shown, letter.symbol))
+                about = letter.operands[0], patterns.result(letter.value), letter.symbol
+                forms.append(patterns.form("letter", *about))
             for chosen in terms.terms_in(term, Chosen):
                 forms += patterns.choice(chosen) if chosen.words else ()
         return Derivation(step, place, value, result, unrounded, forms, leaves)

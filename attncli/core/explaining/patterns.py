@@ -108,7 +108,7 @@ class Outline(Record, eq=False):
 class Patterns:
     """The outlines of the cells of one trace, and the numbers and names that fill them."""
 
-    def __init__(self, decimals: int, full: bool, columns: bool, to_refill: bool) -> None:
+    def __init__(self, decimals: int, full: bool, columns: bool, to_refill: bool = False) -> None:
         self.decimals = decimals
         self.full = full
         self.columns = columns
@@ -119,6 +119,10 @@ class Patterns:
         # A number or a name is part of many cells, and made once.
         self.number_text = cache(number_text)
         self.shorter, self.cell, self.row = cache(self._shorter), cache(cell), cache(row)
+
+    def result(self, value: float) -> str:
+        """Return the text of a number that is not to give another one."""
+        return self.number_text(value, self.decimals)
 
     def form(self, role: Role, term: Term, result: str = "", letter: str = "") -> Form:
         """Return a term as a form, whose numbers have digits enough to give a result."""
@@ -202,8 +206,7 @@ class Patterns:
         form = made.forms[filling.form]
         if filling.leaf != VALUE:
             return self.number_text(leaf_of(form, filling).value, form.digits)
-        value = self.number_text(form.term.value, self.decimals)
-        return made.unrounded if form.role == "numbers" else value
+        return made.unrounded if filling.form == 0 else self.result(form.term.value)
 
     def name(self, leaf: Term, names: str) -> tree.Cell | tree.Vector:
         assert isinstance(leaf, Leaf)  # letters have no slots
@@ -243,8 +246,9 @@ class _Outliner:
 
     def reason(self, place: int) -> tree.Formula:
         """Return the words of a choice with slots in the places of its numbers."""
-        chosen, seen = self.forms[place].term, self.forms[place].leaves
+        chosen = self.forms[place].term
         assert isinstance(chosen, Chosen)  # by the role of its form
+        seen = chosen.seen
         numbers = [self.slot(Filling(place, leaf)) for leaf in range(len(seen))]
         # What was calculated has a form of its own, which follows.
         name = self.names(seen[0], place if isinstance(seen[0], Leaf | Named) else place + 1)
