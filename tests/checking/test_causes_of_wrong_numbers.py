@@ -135,3 +135,14 @@ def test_the_root_of_the_size_of_a_value_is_named(shown: list[str]) -> None:
     answers = {name: other[name].value.round(3).tolist() for name in shown}
     finding = attncli.check(attncli.Problem(**keys), answers).findings[shown[0]]
     assert (finding.id, finding.certain) == ("scaled_by_sqrt_d_v", True)
+
+
+@pytest.mark.parametrize("shown", [["scores", "weights"], ["scores", "scaled", "biased"]])
+def test_a_scale_where_t5_has_none_is_named(shown: list[str]) -> None:
+    x, bias = np.random.default_rng(0).normal(size=(2, 4, 4))
+    own, t5 = (attncli.Problem(X=x, bias=bias, scale=scale) for scale in (None, 1))
+    trace = attncli.compute(own)
+    report = attncli.check(t5, {name: trace[name].value for name in shown})
+    step = report.first_wrong_step
+    assert step == shown[1]
+    assert report.findings[step].id == "scaled_needlessly"

@@ -16,6 +16,7 @@ from attncli.core.attention.scores import (
     RepeatHeads,
 )
 from attncli.core.attention.softmax import Exp
+from attncli.core.attention.weights import ADJUSTED
 from attncli.core.calculation.mistake import (
     ROOT_OF_D_K,
     Changes,
@@ -98,11 +99,13 @@ scale_inverted = instead(Scale, inverted)
 def scaled_needlessly(step: Step, trace: Trace) -> Changes:
     """Divide by √d_k where the problem does not ask for it, or one step too early."""
     node, size = made_of(step), trace.problem.sizes.size("d_k")
-    is_scaled = any(other.stem == "scaled" for other in trace)
+    is_scaled = any(made_by(Scale, other) for other in trace if other.stem == "scaled")
     when = "which comes one step later" if is_scaled else "which is not asked for"
-    is_scores = step.plain.startswith("scores")
-    if size and (is_scores or (isinstance(node, Exp) and not is_scaled)):
-        scores = node.operand if isinstance(node, Exp) else node
+    scores = node.operand if isinstance(node, Exp) else node
+    if step.stem in ADJUSTED:
+        scores = next((one for one in sources(step) if one.stem == "scores"), None)
+    is_after = isinstance(node, Exp) or step.stem in ADJUSTED
+    if size and scores and (step.plain.startswith("scores") or (is_after and not is_scaled)):
         yield put(node, scores, Scale(scores, over=sqrt(size), symbol=ROOT_OF_D_K)), {"when": when}
 
 

@@ -173,7 +173,8 @@ def _refuse_too_large(problem: Problem, tape: Tape) -> None:
     if needed > room:
         message = f"the calculation takes about {of_bytes(needed)} of memory"
         is_whole = tape.wanted is None and not problem.gradient
-        hint = "--only output keeps no step of n × m numbers" if is_whole else "take fewer tokens"
+        hint = "attn compute --only output keeps no step of n × m numbers"
+        hint = hint if is_whole else "take fewer tokens"
         raise fail(f"{message}, and {of_bytes(room)} are free", hint=hint)
 
 
