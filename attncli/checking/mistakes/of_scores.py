@@ -101,7 +101,7 @@ def scaled_needlessly(step: Step, trace: Trace) -> Changes:
     node, size = made_of(step), trace.problem.sizes.size("d_k")
     is_scaled = any(made_by(Scale, other) for other in trace if other.stem == "scaled")
     when = "which comes one step later" if is_scaled else "which is not asked for"
-    scores = node.operand if isinstance(node, Exp) else node
+    scores: Expression | None = node.operand if isinstance(node, Exp) else node
     if step.stem in ADJUSTED:
         scores = next((one for one in sources(step) if one.stem == "scores"), None)
     is_after = isinstance(node, Exp) or step.stem in ADJUSTED
