@@ -9,7 +9,7 @@ from typing import Any
 from attncli.core.calculation.counts import COLUMNS, Work
 from attncli.core.numbers.written import shape_words
 from attncli.core.tape.step import Step
-from attncli.core.text.strings import as_cell, cell_width, csv_text, visible
+from attncli.core.text.strings import as_cell, cell_width, count_of, csv_text, visible
 from attncli.printing.blocks import Group, Heading, Sentence, Table
 from attncli.printing.layout import GAP
 from attncli.printing.record import json_lines
@@ -72,7 +72,8 @@ def page(work: Work, selection: Selection) -> Iterator[Group]:
     closing = [] if selection.quiet else [CONVENTION if full else CONVENTION_OF_SOME]
     if total["cache_bytes"]:
         parts = ", ".join(f"{number:,} of {name}" for name, number in work.per_token.items())
-        size = f"{work.bytes_per_token:,} bytes, with {work.number_bytes} bytes a number (--bytes)"
+        each = count_of(work.number_bytes, "byte")
+        size = f"{work.bytes_per_token:,} bytes, with {each} a number (--bytes)"
         closing.append(f"For each token, a cache keeps numbers: {parts}; {size}.")
     if closing:
         yield [Sentence(sentence, "faint") for sentence in closing]
