@@ -23,7 +23,7 @@ from attncli.core.explaining.patterns import (
     Filling,
     Names,
     Outline,
-    leaf_of,
+    largest_of,
 )
 from attncli.core.explaining.terms import Leaf, Term
 from attncli.core.formulas import tree
@@ -218,20 +218,18 @@ class CellFormulas:
         for fill in chosen:
             if isinstance(fill, str):
                 fills.append(fill)
-            elif fill.names:
-                markup, words = self.name_of(made.forms[fill.form].leaves[fill.leaf], fill.names)
-                shape += markup, next(rest)
-                fills += words
+            elif fill.leaf == VALUE:
+                fills.append(number_fill(self.patterns.text(made, fill), fill.is_loose))
             else:
-                fills += self.numbers(made, fill)
+                form = made.forms[fill.form]
+                leaf = form.leaves[fill.leaf] if fill.leaf >= 0 else largest_of(form.leaves)
+                if fill.names:
+                    markup, words = self.name_of(leaf, fill.names)
+                    shape += markup, next(rest)
+                    fills += words
+                else:  # its text, and the number of its cell if the page shows that
+                    fills += self.number_texts(leaf, form.digits, fill.is_loose)
         return "".join(shape), fills
-
-    def numbers(self, made: Derivation, filling: Filling) -> Sequence[object]:
-        """Return the text of a number, and the number of its cell if the page shows that."""
-        if filling.leaf == VALUE:
-            return [number_fill(self.patterns.text(made, filling), filling.is_loose)]
-        form = made.forms[filling.form]
-        return self.number_texts(leaf_of(form, filling), form.digits, filling.is_loose)
 
     def _number_texts(self, leaf: Term, digits: int, is_loose: bool) -> list[object]:
         fills: list[object] = [number_fill(self.patterns.number_text(leaf.value, digits), is_loose)]

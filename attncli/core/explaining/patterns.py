@@ -204,9 +204,10 @@ class Patterns:
         if filling.form < 0:
             return made.result
         form = made.forms[filling.form]
-        if filling.leaf != VALUE:
-            return self.number_text(leaf_of(form, filling).value, form.digits)
-        return made.unrounded if filling.form == 0 else self.result(form.term.value)
+        if filling.leaf == VALUE:
+            return made.unrounded if filling.form == 0 else self.result(form.term.value)
+        leaf = form.leaves[filling.leaf] if filling.leaf >= 0 else largest_of(form.leaves)
+        return self.number_text(leaf.value, form.digits)
 
     def name(self, leaf: Term, names: str) -> tree.Cell | tree.Vector:
         assert isinstance(leaf, Leaf)  # letters have no slots
@@ -310,11 +311,6 @@ def which_of(seen: Sequence[Term]) -> str:
     most = largest_of(seen).value
     several = sum(term.value == most for term in seen) > 1
     return "the first largest" if several else "the largest"
-
-
-def leaf_of(form: Form, filling: Filling) -> Term:
-    """Return the term whose number fills a slot."""
-    return largest_of(form.leaves) if filling.leaf == LARGEST else form.leaves[filling.leaf]
 
 
 def lines_of(leaves: Sequence[Term]) -> list[object]:
