@@ -201,7 +201,7 @@ class Outline(np.ndarray[Any, Any]):
 
     def __getitem__(self, place: Any) -> Any:
         """Return a part; rows in any order, as of a table, are not made of numbers either."""
-        if not (isinstance(place, tuple) and place[:1] == (...,)):
+        if not (isinstance(place, tuple) and place and place[0] is ...):
             return super().__getitem__(place)
         lists = [at for at, one in enumerate(place) if isinstance(one, list)]
         if len(lists) != 1:

@@ -38,8 +38,8 @@ SURELY_FITS = 2**28
 """Size in bytes up to which a calculation is begun without a look at the free memory. Chosen."""
 
 BYTES_OF_NUMBER = 24
-"""Maximum number of bytes that a calculation takes for each of `numbers_of_steps`.
-Measured: 14 to 18."""
+"""Maximum number of bytes that attention takes for each of `numbers_of_steps`. Measured: 1 to 24;
+more for a backward pass, and for small steps of many times, each of which has a record."""
 
 
 def compute(
@@ -166,9 +166,12 @@ def _refuse_too_large(problem: Problem, tape: Tape) -> None:
 
     Of a large one, only the steps that will be read are kept, where their names are known.
     """
-    if numbers_of_steps(problem) * BYTES_OF_NUMBER < SURELY_FITS:
+    if (most := numbers_of_steps(problem) * BYTES_OF_NUMBER) < SURELY_FITS:
         return
     tape.kept = tape.alone
+    # Attention that takes far less than what is free needs no estimate, which takes 0.5 ms.
+    if tape.wanted and not tape.kept and KINDS[problem.kind].last and 4 * most < free_memory():
+        return
     needed, room = memory_of(problem, tape), free_memory()
     if needed > room:
         message = f"the calculation takes about {of_bytes(needed)} of memory"
