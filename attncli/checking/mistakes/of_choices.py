@@ -11,7 +11,7 @@ from attncli.checking.mistakes.of_masks import with_mask
 from attncli.checking.mistakes.of_scores import sigmoid
 from attncli.checking.mistakes.of_weights import DIVIDE_BY_SUM, tempered
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.masks import Masked, kept
+from attncli.core.attention.masks import Masked, is_kept
 from attncli.core.attention.normalizers import NORMALIZERS, Hardmax, Sigmoid, Sparsemax, Unblocked
 from attncli.core.attention.parameters import Normalize
 from attncli.core.attention.scores import (
@@ -234,8 +234,8 @@ def _lengths(trace: Trace) -> Array | None:
 def _with_keys(step: Step, trace: Trace, keep: Array) -> Iterator[Masked]:
     if masked := made_by(Masked, step):
         mask = {key: value for key, value in trace.problem.rules.mask.items() if key != "lengths"}
-        others = kept(mask, *step.array.shape[-2:])
-        yield with_mask(masked, (keep if others is None else keep * others).astype(float))
+        others = is_kept(mask, *step.array.shape[-2:])
+        yield with_mask(masked, keep if others is None else keep * others)
 
 
 @mistake(

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.masks import MASKS, Mask, Masked, first_place, kept
+from attncli.core.attention.masks import MASKS, Mask, Masked, first_place, is_kept
 from attncli.core.attention.softmax import Exp, Sum
 from attncli.core.calculation.mistake import Changes, Nodes, made_by, made_of, mistake, wrong
 from attncli.core.calculation.mutations import passed_over
@@ -76,14 +76,14 @@ def mask_transposed(step: Step, trace: Trace) -> Changes:
         (n, m), mask = step.array.shape[-2:], trace.problem.rules.mask
         if "causal" in mask and masked.mask.array.shape == (1, 1, n, m):
             later = np.arange(m) >= np.arange(n)[:, None] + first_place(mask, n, m)
-            yield with_mask(masked, later.astype(float)), {"how": PAST_BLOCKED}
+            yield with_mask(masked, later), {"how": PAST_BLOCKED}
         how = "queries and keys have changed places in it"
         other = replace(masked, mask=Transposed(masked.mask))
         yield other, {"how": PAST_BLOCKED if _is_causal(masked) else how}
 
 
 def with_mask(masked: Masked, keep: Array) -> Masked:
-    return replace(masked, mask=wrong(lambda _: keep, masked.mask))
+    return replace(masked, mask=wrong(lambda _: keep.astype(float), masked.mask))
 
 
 def _is_causal(masked: Masked) -> bool:
@@ -145,7 +145,7 @@ def _with_condition(mask: Mask, formula: Formula) -> Mask:
 def _kept(mask: Mask, step: Step) -> list[Array | None]:
     """Return what a mask keeps, None for everything; [] if there is no such mask."""
     with collected([]):
-        return [kept(mask, *step.array.shape[-2:])]
+        return [is_kept(mask, *step.array.shape[-2:])]
     return []
 
 

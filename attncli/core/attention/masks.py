@@ -68,12 +68,6 @@ class MaskForm(Record):
 MASKS = Table(MaskForm)
 
 
-def kept(mask: Mask, n: int, m: int) -> Array | None:
-    """Return 1 where a query may attend to a key and 0 elsewhere, or None as `is_kept`."""
-    where = is_kept(mask, n, m)
-    return None if where is None else where.astype(float)
-
-
 def is_kept(
     mask: Mask, n: int, m: int, rows: slice | None = None, keys: slice | None = None
 ) -> Array | None:
@@ -128,8 +122,8 @@ def of_head(mask: Mask, batch: int, head: int) -> Mask:
 
 
 def _grid(mask: Mask, n: int, m: int, rows: slice, keys: slice) -> Grid:
-    query = np.arange(n)[rows, None]
-    return Grid(query, np.arange(m)[None, keys], query + first_place(mask, n, m), rows, keys, n, m)
+    query, key = np.arange(rows.start, rows.stop)[:, None], np.arange(keys.start, keys.stop)[None]
+    return Grid(query, key, query + first_place(mask, n, m), rows, keys, n, m)
 
 
 def first_place(mask: Mask, n: int, m: int) -> int:

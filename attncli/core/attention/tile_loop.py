@@ -52,6 +52,9 @@ TileScores: TypeAlias = Callable[[Array, Array], Array]
 RowWeights: TypeAlias = Callable[[Array, int, int], Array]
 """Returns the weights of whole rows of scores (rows, m) of a head; the first has that number."""
 
+Tile: TypeAlias = tuple[slice, slice, Array | None]
+"""The rows of a tile, counted from the first of its task; its keys; what is kept, None for all."""
+
 
 class Tiling(Record):
     """How the scores are cut into tiles."""
@@ -134,6 +137,9 @@ class TileLoop:
         if isinstance(self.output, Outline):  # has no numbers
             return
         self.weight_batches = max(len(q), len(k))  # values may have more
+        masks = (of_head(rules.mask, batch, 0) for batch in range(batches))  # the same of all heads
+        reaches = (reach_of(mask, self.n, self.m, slice(0, self.n)) for mask in masks)
+        self.first, self.last, (self.is_exact, *_) = zip(*reaches, strict=True)
         self.exponent = log(rules.normalize.base) / rules.normalize.temperature  # of e, times s
         dots, adjusted = (np.inf, np.inf) if scores_of else _bounds(q, k, rules)
         # As scores: e^sink is base^(s / temperature) of another s.
@@ -148,9 +154,8 @@ class TileLoop:
         half, values = largest_exponent(v.dtype) / 2, max(float(v.max()), -float(v.min()))
         is_ordinary = adjusted <= half and (values == 0 or abs(log(values)) <= half / 2)
         self.is_shifted = self.exponent != 1 or not is_ordinary
-        self.times, self.over = 1.0, 1.0  # of the scores
-        if rules.scale is not None:
-            self.times, self.over = float(rules.scale.times), float(rules.scale.over)
+        scale = (1, 1) if rules.scale is None else (rules.scale.times, rules.scale.over)
+        self.times, self.over = map(float, scale)  # of the scores
         # A power of two changes no digit, so that queries, which are fewer, are scaled instead.
         factor = self.times / self.over
         can_move = self.is_surely_held and scores_of is None and weights_of is None
@@ -215,49 +220,48 @@ class TileLoop:
         if self.is_shifted:
             self._shift(sink, largest_of_rows)
         total_of_rows += np.exp(sink)
-        np.divide(result, total_of_rows, out=result, where=total_of_rows > 0)
+        result /= np.where(total_of_rows > 0, total_of_rows, 1)
 
-    def _tiles(
-        self, batch: int, head: int, rows: slice
-    ) -> Iterator[tuple[slice, slice, Array | None]]:
-        """Yield the rows of a tile, counted from the first of these, its keys, and what is kept.
-
-        Of keys that not every row sees, tiles are narrow and begin at the first row that sees one.
-        """
-        mask = of_head(self.rules.mask, batch, head)
-        first, last, is_exact = reach_of(mask, self.n, self.m, rows)
+    def _tiles(self, batch: int, head: int, rows: slice) -> Iterator[Tile]:
+        """Yield the tiles of some rows, of which keys that every row sees have wide ones."""
+        first, last = self.first[batch][rows], self.last[batch][rows]
         start, end = int(first.min()), int(last.max()) + 1
         for rule in self.rules.by_place if not self.is_shifted else ():
             if rule.is_negligible:  # e^s of far keys is 0, which takes long to find out
                 near = rule.near(head, rows, self.vanishing)
                 start, end = max(start, near.start), min(end, near.stop)
-        by_all = (int(first.max()), int(last.min()) + 1) if is_exact else (0, 0)
-        narrow = self.tiling.keys
-        if is_exact and not self.rules.by_place:  # whose biases are worked out for each tile
-            narrow = min(PARTLY_SEEN_KEYS, narrow)
+        seen_by_all = range(int(first.max()), int(last.min()) + 1) if self.is_exact else range(0)
+        wide = narrow = self.tiling.keys
+        if self.is_exact and not self.rules.by_place:  # whose biases are worked out for each tile
+            narrow = min(PARTLY_SEEN_KEYS, wide)
         while start < end:
-            is_whole = by_all[0] <= start < by_all[1]
-            width = self.tiling.keys if is_whole else narrow
-            stop = min(start + width, *(edge for edge in (*by_all, end) if edge > start))
-            keys, start = slice(start, stop), stop
+            is_whole = start in seen_by_all
+            edges = start + (wide if is_whole else narrow), seen_by_all.start, seen_by_all.stop, end
+            keys = slice(start, min(edge for edge in edges if edge > start))
             if is_whole:
                 yield slice(0, len(first)), keys, None
-                continue
-            seeing = np.flatnonzero((first < keys.stop) & (last >= keys.start))
-            if not len(seeing):
-                continue
-            part = slice(int(seeing[0]), int(seeing[-1]) + 1)
-            if is_exact:
-                numbers = np.arange(keys.start, keys.stop, dtype=first.dtype)
-                keep: Array = numbers <= last[part, None]
-                if by_all[0] > keys.start:
-                    keep &= numbers >= first[part, None]
-                yield part, keys, keep
-                continue
-            at = slice(rows.start + part.start, rows.start + part.stop)
-            kept = is_kept(mask, self.n, self.m, at, keys)
-            if kept is None or kept.any():
-                yield part, keys, None if kept is None else kept[0, 0]
+            else:
+                yield from self._partly_seen(batch, head, rows, keys)
+            start = keys.stop
+
+    def _partly_seen(self, batch: int, head: int, rows: slice, keys: slice) -> Iterator[Tile]:
+        """Yield a tile from the first to the last row that sees a key, if there are any."""
+        first, last = self.first[batch][rows], self.last[batch][rows]
+        seeing = np.flatnonzero((first < keys.stop) & (last >= keys.start))
+        if not len(seeing):
+            return
+        part = slice(int(seeing[0]), int(seeing[-1]) + 1)
+        if self.is_exact:
+            numbers = np.arange(keys.start, keys.stop, dtype=first.dtype)
+            keep: Array = numbers <= last[part, None]
+            if first.max() > keys.start:
+                keep &= numbers >= first[part, None]
+            yield part, keys, keep
+            return
+        mask, at = self.rules.mask, slice(rows.start + part.start, rows.start + part.stop)
+        kept = is_kept(of_head(mask, batch, head), self.n, self.m, at, keys)
+        if kept is None or kept.any():
+            yield part, keys, None if kept is None else kept[0, 0]
 
     def _shift(self, scores: Array, largest: Array) -> None:
         # Where every score so far is blocked, −∞ − 0 is −∞, while −∞ − −∞ would be nan.

@@ -15,7 +15,7 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.floats import Outline, outline
 from attncli.core.arithmetic.machine import one_blas_thread
-from attncli.core.attention.masks import Mask, Masked, is_kept, kept
+from attncli.core.attention.masks import Mask, Masked, is_kept
 from attncli.core.attention.normalizers import NORMALIZERS, tell_of_shift
 from attncli.core.attention.parameters import Normalize, Rules
 from attncli.core.attention.scores import SCORES, RepeatHeads
@@ -88,7 +88,7 @@ def adjust(tape: Tape, scores: Step, rules: Rules) -> Step:
             biased = BiasAdded(biased, rule)
     s = tape.record("biased", biased) if biased is not s else s
     is_outline = isinstance(s.array, Outline)
-    keep = (_first_blocking if is_outline else kept)(rules.mask, n, m)
+    keep = (_first_blocking if is_outline else is_kept)(rules.mask, n, m)
     if keep is not None:
         shape = *keep.shape[:2], n, m  # with a row for each query
         keep = outline(shape, float) if is_outline else np.broadcast_to(keep, shape)
