@@ -223,7 +223,7 @@ class TileLoop:
         result /= np.where(total_of_rows > 0, total_of_rows, 1)
 
     def _tiles(self, batch: int, head: int, rows: slice) -> Iterator[Tile]:
-        """Yield the tiles of some rows, of which keys that every row sees have wide ones."""
+        """Yield the tiles of some rows: wide where all rows see the keys, narrow elsewhere."""
         first, last = self.first[batch][rows], self.last[batch][rows]
         start, end = int(first.min()), int(last.max()) + 1
         for rule in self.rules.by_place if not self.is_shifted else ():

@@ -167,12 +167,10 @@ MASK_ROWS = 256
 
 def is_tiled(tape: Tape, q: Step, k: Step, rules: Rules) -> bool:
     """Return whether scores are so many that tiles are used, and every wanted step allows it."""
-    if tape.wanted is None or tape.settle is not None:
+    if tape.wanted is None or not tape.wanted <= {*TILED, *tape.steps, "scores", *ADJUSTED}:
         return False
-    if not tape.wanted <= {*TILED, *tape.steps, "scores", *ADJUSTED}:
-        return False
-    if rules.normalize.axis != "keys":  # over the queries, each weight depends on all of them
-        return False
+    if tape.settle is not None or rules.normalize.axis != "keys":
+        return False  # over the queries, each weight depends on all of them
     is_named_otherwise = rules.normalize.name == "none"  # as the scores are the weights
     if "weights" in tape.wanted and (is_named_otherwise or rules.tile):
         return False
