@@ -43,7 +43,7 @@ MAX_UNSEEN_ERROR = ROUNDED + CUT_OFF
 """Maximum error, in units in the last place, that does not show a mistake: the wrong number may be
 rounded, and the correct one cut off. Derived."""
 
-TELLING_NUMBERS = 16
+TELLING_NUMBERS = 4
 """Count of numbers by which most pairs of distractors are told apart. Chosen."""
 
 ENOUGH_WRONG = 2

@@ -189,9 +189,11 @@ def unseen(trace: Trace, decimals: int) -> dict[str, str]:
     """Return the mistakes that change no number, in answers with some decimals, and why."""
     hidden = without_effect(trace)
     replay = Replay(trace, worked={step.name: step.array for step in trace})
-    steps = [(step, trace.around(step)) for step in trace]
-    for id_, row in MISTAKES.items():
-        changes = [(step, one) for step, layer in steps for one, _ in row.changes(step, layer)]
+    made: dict[str, list[tuple[Step, Change]]] = {id_: [] for id_ in MISTAKES}
+    for step in trace:
+        for row in possible(MISTAKES.values(), step):
+            made[row.id] += [(step, one) for one, _ in row.changes(step, trace.around(step))]
+    for id_, changes in made.items():
         shown = [(step.name, _shows(replay, step, one, decimals)) for step, one in changes]
         names = list(dict.fromkeys(name for name, is_seen in shown if is_seen is False))
         if names and not any(is_seen for _, is_seen in shown):

@@ -32,15 +32,13 @@ gate_inverted = _instead(
 
 
 @mistake(
-    "The output was multiplied by the gate, after W_o.",
-    "The gate comes before W_o: {formula}.",
-    of=Hadamard,
+    "The output was multiplied by the gate, after W_o.", "The gate comes before W_o: {formula}."
 )
 def gate_after_w_o(step: Step, trace: Trace) -> Changes:
     """In a gate of as many features as the output has."""
-    name = KINDS[trace.problem.kind].last or "output"
-    last = next((one for one in trace if one.plain == name), step)
     for node in _gated(step):
+        name = KINDS[trace.problem.kind].last or "output"
+        last = next((one for one in trace if one.plain == name), step)
         gate = _side_by_side(node.right)
         if last.operation is not None and array_of(gate).shape == last.array.shape:
             yield {step.name: node.left, last.name: Hadamard(made_of(last), gate)}

@@ -37,7 +37,6 @@ def _powers(step: Step, stem: str) -> Iterator[ShiftedExp]:
 @mistake(
     "The factor is upside down: e^(new m − old m) was taken, not e^(old m − new m).",
     "Earlier powers shrink: calculate {formula}.",
-    of=ShiftedExp | Rescaled,
 )
 def tile_rescaled_by_inverse(step: Step, trace: Trace) -> Changes:
     """In the factor, or only where it is used, as the paper of FlashAttention-2 prints it."""
