@@ -236,10 +236,11 @@ def carried_forward(judge: Judge) -> tuple[dict[str, Judged], dict[str, Finding]
 
 def _kept(judge: Judge, judged: Compared, change: Change) -> Array:
     """Return the cells that a mistake in a step leaves as they are, and that may be right."""
-    numbers = judge.operands.written.changed(judged.step, change)
-    other = broadcast_to_step(numbers, judged.step)
-    is_left = False if other is None else is_same(other, judged.yours)
-    return judged.agrees(judged.follows) & is_left
+    step, left = judged.step, np.zeros(judged.codes.shape, bool)
+    for replay in (judge.operands.written, *judge.operands.rounded):
+        other = broadcast_to_step(replay.changed(step, change), step)
+        left |= False if other is None else is_same(other, replay.result(step))
+    return judged.agrees(judged.follows) & left
 
 
 def _after(judge: Judge, judged: Compared, change: Change) -> Iterator[Judge]:
