@@ -304,6 +304,8 @@ def _is_evident(
     nearest = min(apart, key=lambda one: float(one[gives].max(initial=0.0)))
     if not (gives & (nearest > plausible)).any():
         return True
+    if gives.sum() == 1:  # the likelier schedules that were tried before would give many others
+        return False
     far = gives & (nearest > agreement.CUT_OFF)
     near = gives & ~far
     same = (np.abs(results[:, near] - chosen[near]) <= unit[near]).all(axis=1)
