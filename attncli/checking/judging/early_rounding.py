@@ -206,7 +206,7 @@ def _explained_by(
     may_cut = trial.may_cut or _may_cut(operands, answer)
     fits = _fits(answer, results, may_cut, operands.roundings) & valid[:, None]
     unrounded = operands.unrounded(answer.step)
-    for index in _likeliest(answer, fits):
+    for index in _likeliest(answer, fits, trial.min_share):
         likelier = slice(index + 1) if trial.is_ordered else slice(None)
         gives = np.zeros(answer.codes.shape, bool)
         gives[~answer.written.blank] = fits[index]
@@ -219,7 +219,7 @@ def _explained_by(
     return None
 
 
-def _likeliest(answer: Given, fits: Array) -> list[int]:
+def _likeliest(answer: Given, fits: Array, min_share: float) -> list[int]:
     """Return the results that give all numbers, or nearly all; those that give the most first.
 
     They must give every number that is right or follows, and one that is wrong; one that is
@@ -230,7 +230,7 @@ def _likeliest(answer: Given, fits: Array) -> list[int]:
     nearly = fits[:, known].all(axis=1) & fits[:, codes == WRONG].any(axis=1)
     given = np.where(nearly, fits.sum(axis=1), 0)
     order = np.argsort(-given, kind="stable")
-    indices: list[int] = order[given[order] >= agreement.MIN_SHARE_GIVEN * len(codes)].tolist()
+    indices: list[int] = order[given[order] >= min_share * len(codes)].tolist()
     return indices
 
 
