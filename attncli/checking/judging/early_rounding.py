@@ -60,12 +60,14 @@ def by_a_schedule(operands: Operands, answer: Given) -> Iterator[ExplainedCells]
     if not _is_within_reach(operands, answer):
         return
     first: ExplainedCells | None = None
+    before = list[Array]()
     for trial in _trials(operands, step):
-        explained = _explained_by(operands, answer, trial)
+        explained = _explained_by(operands, answer, trial, before)
         if explained and explained.cells[_unexplained(answer, WRONG)].all():
             yield explained
             return
         first = first or explained
+        before.append(trial.numbers[trial.is_valid])
     if first:
         yield first
 
@@ -199,7 +201,7 @@ def _any_constants(operands: Operands) -> Change:
 
 
 def _explained_by(
-    operands: Operands, answer: Given, trial: Trial | OwnDecimals
+    operands: Operands, answer: Given, trial: Trial | OwnDecimals, before: Sequence[Array] = ()
 ) -> ExplainedCells | None:
     """Return what the first schedule explains that gives all, or nearly all, numbers."""
     results, valid = trial.numbers, trial.is_valid
@@ -210,7 +212,7 @@ def _explained_by(
         likelier = slice(index + 1) if trial.is_ordered else slice(None)
         gives = np.zeros(answer.codes.shape, bool)
         gives[~answer.written.blank] = fits[index]
-        tried = results[likelier][valid[likelier]]
+        tried = np.concatenate([*before, results[likelier][valid[likelier]]])
         if _is_evident(answer, unrounded, tried, results[index], gives, trial.plausible):
             cells = _unexplained(answer, WRONG, LAST_DIGIT, ROUNDED_EARLY) & gives
             return ExplainedCells(cells, results[index], trial.words(index))
@@ -304,8 +306,6 @@ def _is_evident(
     nearest = min(apart, key=lambda one: float(one[gives].max(initial=0.0)))
     if not (gives & (nearest > plausible)).any():
         return True
-    if gives.sum() == 1:  # the likelier schedules that were tried before would give many others
-        return False
     far = gives & (nearest > agreement.CUT_OFF)
     near = gives & ~far
     same = (np.abs(results[:, near] - chosen[near]) <= unit[near]).all(axis=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from attncli.core.arithmetic.intervals import interval
 from attncli.core.numbers.last_place import numbers_of
 from attncli.core.records import EMPTY, replace
 from attncli.core.tape.cell_names import cell_name, place_of
-from attncli.core.tape.evaluation import Change, broadcast_to_step
+from attncli.core.tape.evaluation import Change, Replay, broadcast_to_step
 from attncli.core.tape.step import ShapeError, Step
 from attncli.core.text.strings import all_of, label_text
 
@@ -237,7 +238,8 @@ def carried_forward(judge: Judge) -> tuple[dict[str, Judged], dict[str, Finding]
 def _kept(judge: Judge, judged: Compared, change: Change) -> Array:
     """Return the cells that a mistake in a step leaves as they are, and that may be right."""
     step, left = judged.step, np.zeros(judged.codes.shape, bool)
-    for replay in (judge.operands.written, *judge.operands.rounded):
+    replays: list[Replay[Any]] = [judge.operands.written, *judge.operands.rounded]
+    for replay in replays:
         other = broadcast_to_step(replay.changed(step, change), step)
         left |= False if other is None else is_same(other, replay.result(step))
     return judged.agrees(judged.follows) & left
