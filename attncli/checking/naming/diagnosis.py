@@ -27,7 +27,7 @@ from attncli.core.arithmetic.intervals import interval
 from attncli.core.numbers.last_place import numbers_of
 from attncli.core.records import EMPTY, replace
 from attncli.core.tape.cell_names import cell_name, place_of
-from attncli.core.tape.evaluation import Change, Replay, broadcast_to_step
+from attncli.core.tape.evaluation import Change, Replay, Values, broadcast_to_step
 from attncli.core.tape.step import ShapeError, Step
 from attncli.core.text.strings import all_of, label_text
 
@@ -237,12 +237,15 @@ def carried_forward(judge: Judge) -> tuple[dict[str, Judged], dict[str, Finding]
 
 def _kept(judge: Judge, judged: Compared, change: Change) -> Array:
     """Return the cells that a mistake in a step leaves as they are, and that may be right."""
-    step, left = judged.step, np.zeros(judged.codes.shape, bool)
-    replays: list[Replay[Any]] = [judge.operands.written, *judge.operands.rounded]
-    for replay in replays:
+    step, written = judged.step, judge.operands.written
+    left = np.zeros(judged.codes.shape, bool)
+    ways: list[tuple[Replay[Any], Values]] = [(written, judged.follows)]
+    ways += [(rounded, rounded.result(step)) for rounded in judge.operands.rounded]
+    for replay, right in ways:
         other = broadcast_to_step(replay.changed(step, change), step)
-        left |= False if other is None else is_same(other, replay.result(step))
-    return judged.agrees(judged.follows) & left
+        if other is not None:
+            left |= is_same(other, replay.result(step)) & judged.agrees(right)
+    return left
 
 
 def _after(judge: Judge, judged: Compared, change: Change) -> Iterator[Judge]:
