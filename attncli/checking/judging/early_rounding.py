@@ -60,14 +60,12 @@ def by_a_schedule(operands: Operands, answer: Given) -> Iterator[ExplainedCells]
     if not _is_within_reach(operands, answer):
         return
     first: ExplainedCells | None = None
-    before = list[Array]()
     for trial in _trials(operands, step):
-        explained = _explained_by(operands, answer, trial, before)
+        explained = _explained_by(operands, answer, trial)
         if explained and explained.cells[_unexplained(answer, WRONG)].all():
             yield explained
             return
         first = first or explained
-        before.append(trial.numbers[trial.is_valid])
     if first:
         yield first
 
@@ -201,18 +199,18 @@ def _any_constants(operands: Operands) -> Change:
 
 
 def _explained_by(
-    operands: Operands, answer: Given, trial: Trial | OwnDecimals, before: Sequence[Array] = ()
+    operands: Operands, answer: Given, trial: Trial | OwnDecimals
 ) -> ExplainedCells | None:
     """Return what the first schedule explains that gives all, or nearly all, numbers."""
     results, valid = trial.numbers, trial.is_valid
     may_cut = trial.may_cut or _may_cut(operands, answer)
     fits = _fits(answer, results, may_cut, operands.roundings) & valid[:, None]
     unrounded = operands.unrounded(answer.step)
-    for index in _likeliest(answer, fits, trial.min_share):
+    for index in _likeliest(answer, fits):
         likelier = slice(index + 1) if trial.is_ordered else slice(None)
         gives = np.zeros(answer.codes.shape, bool)
         gives[~answer.written.blank] = fits[index]
-        tried = np.concatenate([*before, results[likelier][valid[likelier]]])
+        tried = results[likelier][valid[likelier]]
         if _is_evident(answer, unrounded, tried, results[index], gives, trial.plausible):
             cells = _unexplained(answer, WRONG, LAST_DIGIT, ROUNDED_EARLY) & gives
             return ExplainedCells(cells, results[index], trial.words(index))
@@ -221,7 +219,7 @@ def _explained_by(
     return None
 
 
-def _likeliest(answer: Given, fits: Array, min_share: float) -> list[int]:
+def _likeliest(answer: Given, fits: Array) -> list[int]:
     """Return the results that give all numbers, or nearly all; those that give the most first.
 
     They must give every number that is right or follows, and one that is wrong; one that is
@@ -232,7 +230,7 @@ def _likeliest(answer: Given, fits: Array, min_share: float) -> list[int]:
     nearly = fits[:, known].all(axis=1) & fits[:, codes == WRONG].any(axis=1)
     given = np.where(nearly, fits.sum(axis=1), 0)
     order = np.argsort(-given, kind="stable")
-    indices: list[int] = order[given[order] >= min_share * len(codes)].tolist()
+    indices: list[int] = order[given[order] >= agreement.MIN_SHARE_GIVEN * len(codes)].tolist()
     return indices
 
 

@@ -12,12 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from attncli.checking.judging.agreement import (
-    MIN_SHARE_OF_UNUSUAL,
-    PLAUSIBLE_UNITS,
-    RoundingRule,
-    roundings_of,
-)
+from attncli.checking.judging.agreement import PLAUSIBLE_UNITS, RoundingRule, roundings_of
 from attncli.checking.judging.operands import Operands
 from attncli.core.arithmetic.elements import Array
 from attncli.core.tape.evaluation import evaluate
@@ -82,7 +77,7 @@ class OwnDecimals:
     """The results of all combinations for a step, along the axis of the batch."""
 
     is_ordered = may_cut = False
-    plausible, min_share = PLAUSIBLE_UNITS, MIN_SHARE_OF_UNUSUAL
+    plausible = PLAUSIBLE_UNITS
 
     def __init__(self, operands: Operands, step: Step, uses: Uses) -> None:
         """Work the step.

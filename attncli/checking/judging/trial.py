@@ -7,13 +7,7 @@ from itertools import islice, product
 
 import numpy as np
 
-from attncli.checking.judging.agreement import (
-    MIN_SHARE_GIVEN,
-    MIN_SHARE_OF_UNUSUAL,
-    PLAUSIBLE_UNITS,
-    UP,
-    with_sum,
-)
+from attncli.checking.judging.agreement import PLAUSIBLE_UNITS, UP, with_sum
 from attncli.checking.judging.operands import Operands, axis_of_shares
 from attncli.checking.judging.schedules import Schedules, with_constants
 from attncli.core.arithmetic.elements import Array
@@ -134,11 +128,6 @@ class Trial:
     def plausible(self) -> float:
         """Errors up to this size, in units in the last place, need no evidence."""
         return np.inf if self.schedules.is_usual else PLAUSIBLE_UNITS
-
-    @property
-    def min_share(self) -> float:
-        """The minimum share of the numbers that a schedule must give."""
-        return MIN_SHARE_GIVEN if self.schedules.is_usual else MIN_SHARE_OF_UNUSUAL
 
     def words(self, index: int) -> str:
         return self.schedules.each[index].words(self._trace)
