@@ -88,11 +88,10 @@ MAX_CHANCE = 0.05
 """Maximum probability that some schedule reproduces numbers that are wrong for no reason. Measured
 by `python -m benchmarks.surveys one_wrong_cell`: none over 10 units may pass."""
 
-MIN_SHARE_GIVEN = 2 / 3
+MIN_GIVEN, MIN_SHARE_GIVEN = 3, 2 / 3
 """Minimum share of the numbers of a step that a schedule must give; the others are taken as slips
-beside it. Two of three are enough: if all three had to be given, one slip made the two others wrong
-in a third of the submissions with right numbers called wrong. Measured by
-`python -m benchmarks.surveys one_wrong_cell`."""
+beside it. Fewer numbers than this count must show the schedule, however little they are off.
+Chosen."""
 
 MAX_TRIED_NUMBERS = 3_000_000
 """Maximum number of cells, over all schedules, that are calculated for one step. It bounds time

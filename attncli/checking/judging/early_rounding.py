@@ -41,10 +41,10 @@ def by_shown_numbers(operands: Operands, answer: Given) -> Iterator[ExplainedCel
     """Yield what follows if some shown steps were used as written, others before rounding."""
     if not (in_reach(operands, answer) | answer.written.blank).all():
         return
-    may_cut = _may_cut(operands, answer)
+    cuts = np.array([_may_cut(operands, answer)])
     for reading in readings(operands, answer.step):
         numbers = Trial(operands, schedules.EXACT, answer.step, reading).numbers
-        if _fits(answer, numbers, may_cut).all():
+        if _fits(answer, numbers, cuts).all():
             yield ExplainedCells(_unexplained(answer, WRONG), numbers[0])
             return
 
@@ -203,15 +203,18 @@ def _explained_by(
 ) -> ExplainedCells | None:
     """Return what the first schedule explains that gives all, or nearly all, numbers."""
     results, valid = trial.numbers, trial.is_valid
-    may_cut = trial.may_cut or _may_cut(operands, answer)
-    fits = _fits(answer, results, may_cut, operands.roundings) & valid[:, None]
+    # A schedule of hidden steps leaves open whether its student cuts off what is shown.
+    cuts = trial.cuts | _may_cut(operands, answer)
+    fits = _fits(answer, results, cuts, operands.roundings) & valid[:, None]
     unrounded = operands.unrounded(answer.step)
     for index in _likeliest(answer, fits):
         likelier = slice(index + 1) if trial.is_ordered else slice(None)
         gives = np.zeros(answer.codes.shape, bool)
         gives[~answer.written.blank] = fits[index]
         tried = results[likelier][valid[likelier]]
-        if _is_evident(answer, unrounded, tried, results[index], gives, trial.plausible):
+        is_proven = fits[index].all() or gives.sum() >= agreement.MIN_GIVEN
+        plausible = trial.plausible if is_proven else 0.0
+        if _is_evident(answer, unrounded, tried, results[index], gives, plausible):
             cells = _unexplained(answer, WRONG, LAST_DIGIT, ROUNDED_EARLY) & gives
             return ExplainedCells(cells, results[index], trial.words(index))
         if not trial.is_ordered:
@@ -235,7 +238,7 @@ def _likeliest(answer: Given, fits: Array) -> list[int]:
 
 
 def _fits(
-    answer: Given, results: Array, may_cut: bool, roundings: Sequence[RoundingRule] = ()
+    answer: Given, results: Array, cuts: Array, roundings: Sequence[RoundingRule] = ()
 ) -> Array:
     """Return which written numbers each result gives exactly, as (results, written numbers)."""
     cells = ~answer.written.blank
@@ -247,7 +250,7 @@ def _fits(
     cut &= ~answer.is_whole[cells] | (np.abs(over) <= more)
     rounded = np.abs(over) <= agreement.ROUNDED * unit + more
     # Whoever cuts off does so everywhere.
-    are_cut = may_cut & (cut.sum(axis=1) > rounded.sum(axis=1))[:, None]
+    are_cut = cuts[:, None] & (cut.sum(axis=1) > rounded.sum(axis=1))[:, None]
     fits: Array = np.where(are_cut, cut, rounded)
     along = axis_of_shares(answer.step)
     for rounding in roundings:

@@ -76,7 +76,7 @@ def combined(operands: Operands, step: Step) -> Iterator[OwnDecimals]:
 class OwnDecimals:
     """The results of all combinations for a step, along the axis of the batch."""
 
-    is_ordered = may_cut = False
+    is_ordered = False
     plausible = PLAUSIBLE_UNITS
 
     def __init__(self, operands: Operands, step: Step, uses: Uses) -> None:
@@ -100,7 +100,7 @@ class OwnDecimals:
             self._merge([*order[place + 1 :], step])
         numbers = self._worked(step)
         self.numbers = np.broadcast_to(numbers, (self.count, *step.array.shape[1:]))[:, None]
-        self.is_valid = np.ones(self.count, bool)
+        self.is_valid, self.cuts = np.ones(self.count, bool), np.zeros(self.count, bool)
 
     @property
     def count(self) -> int:

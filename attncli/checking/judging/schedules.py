@@ -175,6 +175,10 @@ class Schedule(Record, eq=False):
     constant: RoundedConstant | None = None
     adjusts: bool = False  # True if the largest weight of a line is, so that they sum to 1
 
+    @property
+    def cuts(self) -> bool:
+        return self.rounding is not None and self.rounding.mode == CUT
+
     def words(self, steps: Iterable[Step]) -> str:
         """Return the words of a report, with the names of steps, in their order, that it changes.
 

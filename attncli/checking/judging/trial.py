@@ -76,7 +76,6 @@ class Trial:
     """
 
     is_ordered = True  # the likelier schedules first
-    may_cut = True  # a schedule of hidden steps leaves open whether what is shown is cut off
     numbers: Array  # what the step becomes, (schedules, …) with the shape of the step
 
     def __init__(
@@ -128,6 +127,10 @@ class Trial:
     def plausible(self) -> float:
         """Errors up to this size, in units in the last place, need no evidence."""
         return np.inf if self.schedules.is_usual else PLAUSIBLE_UNITS
+
+    @property
+    def cuts(self) -> Array:
+        return np.array([one.cuts for one in self.schedules.each])
 
     def words(self, index: int) -> str:
         return self.schedules.each[index].words(self._trace)
