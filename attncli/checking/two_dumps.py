@@ -6,11 +6,10 @@ them, the other program is checked as a submission. Else only what numbers show 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
-from itertools import product
-from typing import Any, BinaryIO, TypeAlias
+from typing import BinaryIO
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from attncli.checking.matched_arrays import (
     unlikeness,
 )
 from attncli.checking.mistakes.conventions import CONVENTIONS
+from attncli.checking.saved_layers import heads_first, inputs_of, problems_of
 from attncli.core.arithmetic.elements import Array
 from attncli.core.calculation.trace import Trace
 from attncli.core.errors import InputError, Place, fail, located
@@ -39,7 +39,6 @@ from attncli.core.problem.keys import KEYS
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
 from attncli.core.records import Record, replace
-from attncli.core.tape.cell_names import HEADS_AFTER_TOKENS
 from attncli.core.tape.step import Step
 from attncli.core.text.strings import all_of, count_of, shortened, visible
 from attncli.reading.document import Unread
@@ -49,24 +48,6 @@ ROUNDINGS = {"float64": 64.0, "float32": 64.0, "float16": 4.0, "bfloat16": 4.0}
 """Estimate of the error that an array of an unknown calculation carries, in roundings of its
 largest number; √l times as much in layer l. Sums of 16-bit floats are made in 32 bits. Chosen:
 in 60 random models of 2 to 12 layers, of 16 or more features, no step was off 1.1 times as much."""
-
-OF_PROJECTIONS = {"X", "W_q", "W_k"}
-"""The inputs of a layer by which queries and keys are known."""
-
-OF_HEADS = {"Q", "K", "V", "mask", "bias", "W_o", "b_o"}
-"""The inputs of a layer that are used where its projections are not known."""
-
-TURNED = {"Q_normed": "Q", "K_normed": "K", "Q_rotated": "Q", "K_rotated": "K"}
-"""Steps in whose place scores would be made of queries and keys."""
-
-Positions: TypeAlias = Sequence[dict[str, str] | None]
-
-POSITIONS: Positions = (
-    None,
-    {"name": "rope", "pairs": "halves"},
-    {"name": "rope", "pairs": "neighbours"},
-)
-"""The positions with which the reference may have calculated."""
 
 NO_INPUTS = "its inputs are not in the reference, so no cause is sought"
 UNLIKE_REFERENCE = (
@@ -257,7 +238,7 @@ class TwoDumps(Record, eq=False):
         names = [name for name in self.reference if parts_of(name).layer in (layer, -1)]
         known = {parts_of(name).meaning: name for name in names}
         inputs = {key: self.reference[name] for key, name in known.items() if key in KEYS}
-        keys = {key: _heads_first(known[key], one.numbers) for key, one in inputs.items()}
+        keys = {key: heads_first(known[key], one.numbers) for key, one in inputs.items()}
         meaning = parts_of(first.pair.name).meaning
         if meaning == "concat" and "W_o" not in keys:  # which has this step alone, and changes none
             keys["W_o"] = np.eye(first.right.shape[-1])
@@ -270,7 +251,7 @@ class TwoDumps(Record, eq=False):
         parts = {part: getattr(marking, part) for part in ("dtype", "tolerance", "rtol")}
         asked = {part: value for part, value in parts.items() if value}
         why = NO_INPUTS
-        for given, left_out, positions in self._inputs(keys, known):
+        for given, left_out, positions in inputs_of(keys, known, self.reference):
             answers = {
                 step: one for step, one in steps.items() if step not in ("", *given, *left_out)
             }
@@ -278,13 +259,13 @@ class TwoDumps(Record, eq=False):
                 continue
             right, other = (
                 {
-                    step: _heads_first(one.pair.name, getattr(one, which))
+                    step: heads_first(one.pair.name, getattr(one, which))
                     for step, one in answers.items()
                 }
                 for which in ("right", "numbers")
             )
             sizes = {step: array.shape[-3] for step, array in right.items() if array.ndim > 2}
-            for problem in _problems(given, sizes, positions):
+            for problem in problems_of(given, sizes, positions):
                 with suppress(InputError):
                     key = AnswerKey(problem.marked(asked))
                     report = key.check(right)
@@ -293,70 +274,6 @@ class TwoDumps(Record, eq=False):
                         return report.findings.get(report.first_wrong_step or ""), ""
             why = UNLIKE_REFERENCE
         return None, why
-
-    def _inputs(
-        self, keys: Mapping[str, Array], known: Mapping[str, str]
-    ) -> Iterator[tuple[dict[str, Array], Collection[str], Positions]]:
-        """Yield what a layer may be calculated from, steps that it then has not, and positions.
-
-        These are tokens and weights, or queries and keys, or those that are turned already.
-        """
-        if keys.keys() >= OF_PROJECTIONS:
-            made_of_them = {"Q", "K", "V", "scores"}
-            yield {key: one for key, one in keys.items() if key not in made_of_them}, (), POSITIONS
-        turned = {
-            TURNED[step]: _heads_first(known[step], self.reference[known[step]].numbers)
-            for step in TURNED
-            if step in known
-        }
-        weights = self.reference.get(known.get("weights", ""))
-        for more, left_out, positions in (({}, (), POSITIONS), (turned, TURNED, (None,))):
-            given = {key: one for key, one in {**keys, **more}.items() if key in OF_HEADS}
-            if given.keys() >= {"Q", "K"} and (more or not left_out):
-                yield given | _cut(given, weights), left_out, positions
-
-
-def _heads_first(name: str, array: Array) -> Array:
-    is_after = array.ndim > 2 and HEADS_AFTER_TOKENS.fullmatch(name)
-    return array.swapaxes(-2, -3) if is_after else array
-
-
-def _cut(keys: Mapping[str, Array], weights: DumpedArray | None) -> dict[str, Array]:
-    """Return queries, keys and values in heads, where those are side by side beside a batch."""
-    if weights is None or weights.numbers.ndim != 4 or keys["Q"].ndim != 3:
-        return {}
-    heads = weights.numbers.shape[1]
-    width = max(keys["Q"].shape[-1] // heads, 1)
-    groups = max(keys["K"].shape[-1] // width, 1)
-    counts = {"Q": heads, "K": groups, "V": groups}
-    return {
-        key: keys[key].reshape(*keys[key].shape[:-1], count, -1).swapaxes(1, 2)
-        for key, count in counts.items()
-        if key in keys and keys[key].ndim == 3 and keys[key].shape[-1] % count == 0
-    }
-
-
-def _problems(
-    keys: Mapping[str, Array], head_counts: Mapping[str, int], positions: Positions
-) -> Iterator[Problem]:
-    """Yield problems with some inputs that a program may have calculated, the usual ones first."""
-    given: dict[str, Any] = dict(keys)
-    heads = next(iter(head_counts.values()), 1)
-    if "Q" in keys:
-        given = {"V": keys["K"], **given}  # if V is left out, weights are compared alone
-    else:
-        given["kv_heads"] = head_counts.get("K")
-    if "Q" not in keys or ("W_o" in keys and heads > 1):
-        given["heads"] = heads
-    masks = ["causal", None] if "mask" not in keys else [keys["mask"]]
-    layouts_of_weights = ("in_out",) if "Q" in keys else ("in_out", "out_in")
-    for place, stored, mask, scale in product(positions, layouts_of_weights, masks, (None, 1)):
-        more: dict[str, Any] = {"mask": mask, "scale": scale, "weights_as": stored}
-        more["positions"] = place
-        with suppress(InputError):
-            yield Problem(
-                **given, **{key: value for key, value in more.items() if value is not None}
-            )
 
 
 def _dtype_of(every: Sequence[DumpedArray]) -> str:

@@ -128,8 +128,7 @@ class TextDocument:
             if self.are_answers:
                 value, word = line["value"], key.casefold()
                 is_word = texts.QUOTED.match(value) if line["sign"] else value.strip()
-                is_word = is_word and (word != "from" or "@" in value)
-                if is_word and word in KEYS_BESIDE_STEPS:
+                if is_word and word in KEYS_BESIDE_STEPS and (word != "from" or "@" in value):
                     self.values.setdefault(word, value_in(value))
                     self.offsets.setdefault(word, (line.start("key"), line.start("value")))
                     settings.append(line.span())

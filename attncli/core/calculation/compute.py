@@ -175,9 +175,9 @@ def _refuse_too_large(problem: Problem, tape: Tape) -> None:
     needed, room = memory_of(problem, tape), free_memory()
     if needed > room:
         message = f"the calculation takes about {of_bytes(needed)} of memory"
-        is_whole = tape.wanted is None and not problem.gradient
-        hint = "attn compute --only output keeps no step of n × m numbers"
-        hint = hint if is_whole else "take fewer tokens"
+        hint = "take fewer tokens"
+        if tape.wanted is None and not problem.gradient:
+            hint = "attn compute --only output keeps no step of n × m numbers"
         raise fail(f"{message}, and {of_bytes(room)} are free", hint=hint)
 
 

@@ -246,9 +246,8 @@ scores: s e score qkt ktq qk rawscores attentionscores energy energies similarit
 scaled: scaledscores scoresscaled scaling qkt/√dk ktq/√dk s/√dk scores/√dk
 capped: cappedscores
 biased: biasedscores
-masked: maskedscores scoresmasked masking logits hookattnscores aftermasking afterthemask \
-    scaledandmasked scaledandmaskedscores scaledmaskedscores maskedandscaledscores \
-    maskedscaledscores
+masked: maskedscores scoresmasked hookattnscores scaledandmaskedscores maskedandscaledscores \
+    masking logits aftermasking afterthemask scaledandmasked scaledmaskedscores maskedscaledscores
 exp: exps exponential exponentials expscores numerator numerators
 sum: sums rowsum rowsums total totals denominator denominators
 weights: a p α alpha alphas weight attention attn attentionweights attnweights attentionmatrix \
