@@ -92,6 +92,6 @@ def problems_of(
     masks = ["causal", None] if "mask" not in keys else [keys["mask"]]
     layouts_of_weights = ("in_out",) if "Q" in keys else ("in_out", "out_in")
     for place, stored, mask, scale in product(positions, layouts_of_weights, masks, (None, 1)):
-        more = {"positions": place, "weights_as": stored, "mask": mask, "scale": scale}
+        given |= {"positions": place, "weights_as": stored, "mask": mask, "scale": scale}
         with suppress(InputError):
-            yield Problem(**given, **{key: one for key, one in more.items() if one is not None})
+            yield Problem(**{key: one for key, one in given.items() if one is not None})

@@ -175,7 +175,7 @@ def _without_formula(words: list[str], known: Known) -> list[str]:
     """Return words without the formula of a step behind its name, as in scores Q K^T."""
     for at in range(max(len(words) - MAX_FORMULA, 1), len(words)):
         name, formula = words[at - 1], " ".join(words[at:])
-        if known(name) and known(formula):
+        if known(name) and known(formula) and not formula.isalnum():  # as a letter is
             steps = (cell_names.meant(one, ALIASES) for one in (name, formula))
             return words[:at] if set.intersection(*map(set, steps)) else words
     return words

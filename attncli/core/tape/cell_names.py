@@ -254,9 +254,9 @@ weights: a p α alpha alphas weight attention attn attentionweights attnweights 
     softmax probabilities softmaxqkt/√dk softmaxqkt softmaxscores softmaxscaled softmaxs/√dk \
     softmaxscores/√dk attentions attnoutputweights hookpattern probs attentionprobs attnprobs
 context: c z contexts contextvector contextvectors contextvec contextvecs \
-    allcontextvecs headoutputs av weightsv hookz
+    allcontextvecs headoutputs av hookz
 concat: z concatenated concatenation concatheads headsconcatenated
-output: z y o out outputs result attentionoutput av va weightsv attnoutput hookattnout \
+output: z y o out outputs result attentionoutput av va attnoutput hookattnout \
     attentionq,k,v softmaxqkt/√dkv softmaxqktv
 """
 ALIASES = {
