@@ -362,5 +362,5 @@ def _is_csv(text: str, may_be_more: bool = False) -> bool:
 
     is_plain = NUMBERS.fullmatch(text) or not re.search(r"\S[ \t]+\S", text)
     sign, _ = delimiter_of(text)
-    is_cut = sign != " " and any(sign in line for line in re.findall(r".*\d.*", text))
+    is_cut = sign != " " and any(sign in x for x in text.splitlines() if re.search(r"\d", x))
     return is_cut or bool(is_plain)

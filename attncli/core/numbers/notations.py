@@ -266,7 +266,7 @@ TYPST = regex(r"\s*mat\(([^()\[\]]*;[^()\[\]]*)\)[\s;,.$]*")
 """A matrix of Typst: mat(1, 2; 3, 4)."""
 
 
-AT_SEMICOLONS = regex(r"\s*\(?\s*(?:\([^();]*;[^()]*\)[\s,]*+){2,}\)?\s*")
+AT_SEMICOLONS = regex(r"\s*+\(?\s*+(?:\([^();]*+;[^()]*+\)[\s,]*+){2,}\)?\s*+")
 
 
 def rows_at_semicolons(text: str) -> list[Words] | None:
