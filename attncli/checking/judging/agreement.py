@@ -89,9 +89,9 @@ MAX_CHANCE = 0.05
 by `python -m benchmarks.surveys one_wrong_cell`: none over 10 units may pass."""
 
 MIN_GIVEN, MIN_SHARE_GIVEN = 3, 2 / 3
-"""Minimum share of the numbers of a step that a schedule must give; the others are taken as slips
-beside it. Fewer numbers than this count must show the schedule, however little they are off.
-Chosen."""
+"""A schedule must give at least this share of the numbers of a step; the others are taken as slips
+beside it. If it gives fewer numbers than this count, it must also be evident, however little they
+are off. Chosen."""
 
 MAX_TRIED_NUMBERS = 3_000_000
 """Maximum number of cells, over all schedules, that are calculated for one step. It bounds time

@@ -236,7 +236,10 @@ def carried_forward(judge: Judge) -> tuple[dict[str, Judged], dict[str, Finding]
 
 
 def _kept(judge: Judge, judged: Compared, change: Change) -> Array:
-    """Return the cells that a mistake in a step leaves as they are, and that may be right."""
+    """Return the cells of a step that may be right, and that a mistake in it does not change.
+
+    This is tried with the student's numbers, and with steps rounded as the student rounds them.
+    """
     step, written = judged.step, judge.operands.written
     left = np.zeros(judged.codes.shape, bool)
     ways: list[tuple[Replay[Any], Values]] = [(written, judged.follows)]

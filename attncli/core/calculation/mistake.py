@@ -124,7 +124,7 @@ class Mistake(Record):
 
 
 def possible(rows: Iterable[Mistake], step: Step) -> list[Mistake]:
-    """Return the rows that may change a step: few of all, which saves many calls of their rules."""
+    """Return the rows that may change a step; the rules of the others need not be called."""
     known = {step.stem, *(base for node in walk(made_of(step)) for base in type(node).__mro__)}
     return [row for row in rows if not known.isdisjoint(row.of)]
 
