@@ -20,7 +20,7 @@ from attncli.checking.judging.judged_steps import (
 )
 from attncli.checking.judging.operands import Operands, axis_of_shares, bounded
 from attncli.checking.judging.own_decimals import OwnDecimals, combined
-from attncli.checking.judging.trial import Trial, common_readings, readings
+from attncli.checking.judging.trial import Reading, Trial, common_readings, readings
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, hull, interval
 from attncli.core.records import Record
@@ -60,17 +60,20 @@ def by_a_schedule(operands: Operands, answer: Given) -> Iterator[ExplainedCells]
     if not _is_within_reach(operands, answer):
         return
     first: ExplainedCells | None = None
-    for trial in _trials(operands, step):
-        explained = _explained_by(operands, answer, trial)
-        if explained and explained.cells[_unexplained(answer, WRONG)].all():
-            yield explained
-            return
-        first = first or explained
+    for reading in common_readings(operands, step):
+        likelier: list[Array] = []
+        for trial in _trials(operands, step, reading):
+            explained = _explained_by(operands, answer, trial, likelier)
+            if explained and explained.cells[_unexplained(answer, WRONG)].all():
+                yield explained
+                return
+            first = first or explained
+            likelier.append(trial.numbers[trial.is_valid])
     if first:
         yield first
 
 
-def _trials(operands: Operands, step: Step) -> Iterator[Trial]:
+def _trials(operands: Operands, step: Step, reading: Reading) -> Iterator[Trial]:
     index, is_first = count(), operands.is_first(step)
 
     def trial(part: schedules.Schedules) -> Trial:
@@ -78,13 +81,12 @@ def _trials(operands: Operands, step: Step) -> Iterator[Trial]:
         # Those of one student take much memory, and are tried once.
         return operands.kept(("trial", next(index)), step, make) if is_first else make()
 
-    for reading in common_readings(operands, step):
-        size = sum(one.array.size for one in (step, *reading.worked))
-        for tried in schedules.schedules_for(operands, step, reading.worked):
-            for part in tried.chunks(agreement.MAX_TRIED_NUMBERS // size or 1):
-                yield (one := trial(part))
-                if one.has_ties:
-                    yield trial(part.to_even)
+    size = sum(one.array.size for one in (step, *reading.worked))
+    for tried in schedules.schedules_for(operands, step, reading.worked):
+        for part in tried.chunks(agreement.MAX_TRIED_NUMBERS // size or 1):
+            yield (one := trial(part))
+            if one.has_ties:
+                yield trial(part.to_even)
 
 
 def by_finer_steps(operands: Operands, answer: Given) -> Iterator[ExplainedCells]:
@@ -94,7 +96,7 @@ def by_finer_steps(operands: Operands, answer: Given) -> Iterator[ExplainedCells
         return
     near = answer.agrees(operands.written.result(step), agreement.MAX_FINER)
     near |= answer.agrees(interval(operands.meant.result(step)), agreement.MAX_FINER)
-    near &= answer.codes == WRONG
+    near &= (answer.codes == WRONG) & ~answer.is_whole
     if not near.any():
         return
     units = agreement.CUT_OFF if _may_cut(operands, answer) else agreement.ROUNDED
@@ -199,22 +201,22 @@ def _any_constants(operands: Operands) -> Change:
 
 
 def _explained_by(
-    operands: Operands, answer: Given, trial: Trial | OwnDecimals
+    operands: Operands, answer: Given, trial: Trial | OwnDecimals, likelier: Sequence[Array] = ()
 ) -> ExplainedCells | None:
-    """Return what the first schedule explains that gives all, or nearly all, numbers."""
+    """Return what the first schedule explains that gives nearly all numbers and is evident."""
     results, valid = trial.numbers, trial.is_valid
     # A schedule of hidden steps leaves open whether its student cuts off what is shown.
     cuts = trial.cuts | _may_cut(operands, answer)
     fits = _fits(answer, results, cuts, operands.roundings) & valid[:, None]
     unrounded = operands.unrounded(answer.step)
     for index in _likeliest(answer, fits):
-        likelier = slice(index + 1) if trial.is_ordered else slice(None)
+        tried = slice(index + 1) if trial.is_ordered else slice(None)
         gives = np.zeros(answer.codes.shape, bool)
         gives[~answer.written.blank] = fits[index]
-        tried = results[likelier][valid[likelier]]
+        every = np.concatenate([*likelier, results[tried][valid[tried]]])
         is_proven = fits[index].all() or gives.sum() >= agreement.MIN_GIVEN
         plausible = trial.plausible if is_proven else 0.0
-        if _is_evident(answer, unrounded, tried, results[index], gives, plausible):
+        if _is_evident(answer, unrounded, every, results[index], gives, plausible):
             cells = _unexplained(answer, WRONG, LAST_DIGIT, ROUNDED_EARLY) & gives
             return ExplainedCells(cells, results[index], trial.words(index))
         if not trial.is_ordered:

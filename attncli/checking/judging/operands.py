@@ -282,10 +282,9 @@ class Operands:
         answer = self._answer(step)
         wrong = answer.codes == WRONG
         before = takewhile(lambda other: other is not answer, self.judged.values())
-        if not any(one.has(WRONG) for one in (*before, answer)):
-            # A number that is off by a unit may be a slip in writing down what was used.
-            used = np.where(answer.codes == LAST_DIGIT, answer.values, answer.expected)
-            return hull(answer.expected, used) if answer.has(LAST_DIGIT) else answer.expected
+        seen = [code for one in (*before, answer) for code in (WRONG, LAST_DIGIT) if one.has(code)]
+        if not seen:
+            return answer.expected
         follows = bounded(self.meant.result(step))
         # Numbers of a wrong row or column are right by accident.
         beside = wrong.any(axis=-1, keepdims=True) | wrong.any(axis=-2, keepdims=True)
@@ -296,13 +295,17 @@ class Operands:
         is_unrounded = all(is_exact(numbers, answer.unit) for numbers in right)
         is_exact_here = is_unrounded & ~(beside & (unit < 1)) | (wrong & answer.is_whole)
         half = np.where(is_exact_here, 0.0, agreement.ROUNDED * unit)
-        around = Interval(answer.values - half, answer.values + half)
+        # Away from 0, the size of a number that may be cut off is up to a unit more.
+        more, values = 2 * half if LAST_DIGIT in seen else half, answer.values
+        low, high = np.where(values > 0, half, more), np.where(values < 0, half, more)
+        around = Interval(values - low, values + high)
         both = Interval(np.maximum(follows.low, around.low), np.minimum(follows.high, around.high))
-        ends = interval(answer.expected)
+        # A number that is off by a unit may be a slip in writing down what was used.
+        is_near, is_correct = answer.codes == LAST_DIGIT, answer.codes == CORRECT
+        ends = hull(answer.expected, np.where(is_near, answer.values, answer.expected))
         doubtful = (follows.low < follows.high) & (both.low <= both.high)
-        ends = where(doubtful & (answer.codes == CORRECT), hull(ends, both), ends)
-        ends = where(doubtful & (answer.codes != CORRECT), both, ends)
-        return where(wrong | (beside & (answer.codes == CORRECT)), around, ends)
+        ends = where(doubtful, where(is_near | is_correct, hull(ends, both), both), ends)
+        return where(wrong | (beside & is_correct), around, ends)
 
     def numbers(self, step: Step) -> list[Array]:
         """Return the numbers with which the student may have gone on from a shown step.
