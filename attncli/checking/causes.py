@@ -48,9 +48,9 @@ Chosen."""
 ROUNDED_OFF = 9
 """Number of decimals in which the rows of two causes that give the same are alike. Chosen."""
 
-MAX_PAIRS = (200, 100, 50)
+MAX_PAIRS = (100, 100, 50)
 """Maximum number of pairs that are tried of two conventions, of a convention and a mistake, and of
-two mistakes. Measured: in 145 random dumps with two causes, they are among them for 89 %."""
+two mistakes. Measured: they hold 89 % of 145 random pairs, and every one of 113 of conventions."""
 
 MAX_EFFECTS = 500
 """Maximum number of causes of which pairs are made, those that are tried first. Chosen."""
