@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -114,6 +116,15 @@ def test_the_largest_weight_takes_what_the_sum_is_short_of() -> None:
     weights = np.array([[0.33, 0.33, 0.33], [0.333, 0.334, 0.333], [0.13, 0.25, 0.63]])
     found = with_sum(weights, -1, 1.0, RoundingRule(2))
     assert found.tolist() == [[0.34, 0.33, 0.33], [0.33, 0.34, 0.33], [0.13, 0.25, 0.62]]
+
+
+@pytest.mark.parametrize("spread", [1, 10, 100])
+def test_a_sum_of_many_numbers_is_the_exact_one_rounded(spread: float) -> None:
+    numbers = np.exp(spread * np.random.default_rng(7).normal(size=(1, 1, 20, 1_000)))
+    for array in (numbers, numbers - np.median(numbers), np.round(numbers, 2)):
+        exact = [math.fsum(row) for row in array[0, 0].tolist()]
+        assert floats.total(array, -1)[0, 0, :, 0].tolist() == exact
+        assert floats.total(np.swapaxes(array, -1, -2), -2)[0, 0, 0].tolist() == exact
 
 
 def test_the_sum_of_infinities_of_both_signs_is_no_number() -> None:

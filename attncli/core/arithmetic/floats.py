@@ -63,9 +63,9 @@ def total(array: Array, along: int) -> Array:
     """Return the sum along an axis (-1 or -2), which stays with size 1, correct to about a unit.
 
     Up to `FEW` numbers of an element of the batch are summed by `fsum`, which is exact (Shewchuk
-    1997). Of more, one half is added to the other repeatedly, and what each addition rounds away is
-    kept and added at the end (Knuth's two-sum), so that no element of the batch changes the sums of
-    another. Of a large array, some rows are summed at a time, to save memory.
+    1997). Of more, the digits that stay beside a number above the sum have an exact sum in any
+    order; that of the other digits is added (Rump, Ogita, Oishi 2008). So no element of the batch
+    changes the sums of another. Of a large array, some rows are summed at a time, to save memory.
     """
     if hasattr(array, "called"):  # it records the calls that are made with it
         recorded: Array = array.called(total, (array, along), {})
@@ -85,18 +85,12 @@ def total(array: Array, along: int) -> Array:
             return np.swapaxes(exact, along, -1)
         if len(array) > 1:
             return np.concatenate([total(part, along) for part in np.split(array, len(array))])
-    low = np.zeros_like(high)
-    while high.shape[-1] > 1:
-        half, odd = divmod(high.shape[-1], 2)
-        rest_high, rest_low = high[..., 2 * half :], low[..., 2 * half :]
-        a, b = high[..., :half], high[..., half : 2 * half]
-        high = a + b
-        lost = _two_difference_error(a, -b, high)
-        low = low[..., :half] + low[..., half : low.shape[-1] - odd] + lost
-        if odd:
-            high = np.concatenate([high, rest_high], axis=-1)
-            low = np.concatenate([low, rest_low], axis=-1)
-    return np.swapaxes(high + low, along, -1)
+    high = high.astype(float, copy=False)
+    much = np.abs(high).max(axis=-1, keepdims=True) * (4.0 * high.shape[-1])
+    multiples = (high + much) - much
+    sums = multiples.sum(axis=-1, keepdims=True)
+    sums += (high - multiples).sum(axis=-1, keepdims=True)
+    return np.swapaxes(sums.astype(array.dtype), along, -1)
 
 
 def of_ordinary_size(rows: Any) -> tuple[Any, Array | None]:
