@@ -62,6 +62,9 @@ class Record:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a {type(self).__name__} does not change; use replace")
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: self.__dict__[name] for name in self.fields}  # copies keep no results
+
     def __eq__(self, other: object) -> bool:
         is_like = isinstance(other, Record) and type(self) is type(other)
         return is_like and all(getattr(self, f) == getattr(other, f) for f in self.fields)

@@ -52,7 +52,7 @@ def test_a_file_that_changes_while_it_is_read_is_told(tmp_path: Path) -> None:
 # --- memory --------------------------------------------------------------------------------------
 
 
-SIZES = {"b": 2, "n": 300, "m": 340, "l": 9000, "d": 16, "f": 64}
+SIZES = {"b": 2, "n": 300, "m": 340, "l": 9000, "d": 16, "e": 32, "f": 64}
 SELF = {"X": "nd", "W_q": "dd", "W_k": "dd", "W_v": "dd"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 import attncli
 from attncli.core.calculation.mistake import Mistake
+from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.step import Step
 from attncli.mechanisms.latent import mistakes as of_latent
 from tests.conftest import DATA
@@ -386,6 +388,18 @@ def test_the_output_alone_is_that_of_all_steps(is_skipped: bool, keys: Keys) -> 
     state = {"delta": "S_5", "encoder_decoder": "s_5", "recurrent": "h_5"}[keys["kind"]]
     assert (state in alone) is not is_skipped
     assert state in attncli.compute(problem, only=f"{state[0]}_*", alone=True)
+
+
+def test_what_states_attend_to_takes_the_memory_of_one_array() -> None:
+    """A copy has no array of it at all."""
+    keys = of_many_times("recurrent", X=numbers(2, 60, 1), A=numbers(1, 40, 41))
+    trace = attncli.compute(attncli.Problem(**keys))
+    stacks = [trace[f"c_{t}"].operation.operands[1] for t in (9, 60)]  # type: ignore[union-attr]
+    some, every = map(array_of, stacks)
+    np.testing.assert_array_equal(every[0, 0, 1:], trace.output)
+    np.testing.assert_array_equal(every[:, :, :10], some)
+    assert np.shares_memory(some, every)
+    assert len(pickle.dumps(trace)) < 60 * 60 / 2 * 40 * 8
 
 
 # Positions.

@@ -92,9 +92,6 @@ class Trace(Record, Shown, eq=False):
     def _kept(self) -> dict[Hashable, Any]:
         return {}
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.fields}  # copies keep no results
-
     def kept(self, key: Hashable, make: Callable[[], Result]) -> Result:
         """Return a result that depends on this trace and a key alone; work it out only once."""
         with suppress(KeyError):  # another thread may clear them

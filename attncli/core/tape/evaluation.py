@@ -106,7 +106,7 @@ def array_of(expression: Expression, held: dict[Expression, Array] | None = None
         FloatingPointError: with the innermost operation whose result a float cannot hold. Its
             infinity could come out of the next operation as an ordinary number: tanh ∞ = 1.
     """
-    if isinstance(expression, Step):
+    if isinstance(expression, Step) or "array" in vars(expression):
         return expression.array
     if held and expression in held:
         return held.pop(expression)

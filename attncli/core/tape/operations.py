@@ -5,8 +5,9 @@ What only heads, score functions, normalisers or masks need is in their modules.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -320,6 +321,13 @@ class Below(Together):
         """Vectors (…, 1, d) give (…, their number, d)."""
         return joined(arrays, -2)
 
+    def with_row(self, row: Step, room: int) -> Below:
+        """Return it with another row, once; up to so many stacks made so share one array."""
+        longer, both = Below((*self.parts, row)), Below((self, row))
+        grow = self.__dict__.get("grow") or growing(array_of(self), room)
+        longer.__dict__.update(grow=grow, array=grow(row.array), leading=both.leading)
+        return longer
+
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         place = 0
         for part in self.parts:
@@ -410,3 +418,18 @@ def joined(arrays: Sequence[Array], axis: int) -> Array:
         lead = np.broadcast_shapes(*leads)
         arrays = [np.broadcast_to(array, (*lead, *array.shape[-2:])) for array in arrays]
     return np.concatenate([*arrays], axis=axis)
+
+
+def growing(rows: Array, room: int) -> Callable[[Array], Array]:
+    """Return a function that puts each time another row below some rows, up to so many."""
+    ends, every = count(rows.shape[-2] + 1), list[Array]()
+
+    def apply(row: Array) -> Array:
+        end = next(ends)
+        if not every:
+            rest = np.empty((1, 1, room - 1, row.shape[-1]), row.dtype)
+            every.append(joined([rows, row, rest], -2))
+        every[0][..., end - 1 : end, :] = row
+        return every[0][..., :end, :]
+
+    return apply

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
+from itertools import chain
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
@@ -53,6 +54,7 @@ class Operation(Record, eq=False):
     # The name of the line of its own in which it is written on paper, or what that begins with.
     line: ClassVar[str] = ""
 
+    array: ClassVar[Array]  # the result, where it is known without the operands: `Below.with_row`
     operand_fields: ClassVar[tuple[str, ...]] = ()
     float_fields: ClassVar[tuple[str, ...]] = ()
 
@@ -70,12 +72,12 @@ class Operation(Record, eq=False):
         """The operands, in the order in which `apply` takes their arrays."""
         held = [getattr(self, name) for name in self.operand_fields]
         several = [value if isinstance(value, tuple) else (value,) for value in held]
-        return tuple([operand for operands in several for operand in operands])
+        return several[0] if len(several) == 1 else tuple(chain.from_iterable(several))
 
-    @property
+    @cached_property
     def leading(self) -> tuple[str, ...]:
         """The axes batch and head that the result has: those of any operand."""
-        names = {name for operand in self.operands for name in operand.leading}
+        names = set().union(*[operand.leading for operand in self.operands])
         return tuple([name for name in LEADING if name in names])
 
     @property
@@ -98,10 +100,10 @@ class Operation(Record, eq=False):
     @property
     def trailing(self) -> tuple[str, ...]:
         """The result's row and column axes in row convention."""
-        axes = [operand.trailing for operand in self.operands]
         if not self.shape:
-            return axes[0]
+            return self.operands[0].trailing
         sides, words = axes_of(self.shape.replace("'", ""))
+        axes = [operand.trailing for operand in self.operands[: len(sides)]]
         names = {word: word for word in words if not any(word in side for side in sides)}
         for side, trailing in zip(sides, axes, strict=False):
             pairs = zip(reversed(side), reversed(trailing), strict=False)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.arithmetic.floats import all_finite
+from attncli.core.arithmetic.floats import all_finite, outline
 from attncli.core.errors import InputError, fail
 from attncli.core.formulas.text import text
 from attncli.core.records import EMPTY, Record, replace
@@ -70,7 +70,7 @@ class Tape:
         alone: names of the steps that will be read without those that they are made from. None
             if others may be read, too.
         is_estimate: whether it only tells how much memory the steps take.
-        reserved: arrays in the place of those of steps that an estimate leaves out.
+        reserved: arrays in the place of what an estimate leaves out: labels, steps of later times.
         called: what a course calls the steps, by their names.
     """
 
@@ -227,7 +227,8 @@ class Tape:
             divisor = text(notation_of(part.divisor, self.columns))
             self.warn(f"{name} divides by {divisor}, which is 0 somewhere: it is 0 there")
         for operand in part.operands:
-            self._warn_of_zero_divisors(name, operand)
+            if not isinstance(operand, Step) and "array" not in vars(operand):
+                self._warn_of_zero_divisors(name, operand)
 
     def warn(self, message: str) -> None:
         """Keep a warning for the reader, once."""
@@ -238,4 +239,7 @@ class Tape:
         if not self.labels:
             return {}
         places = zip(trailing, array.shape[array.ndim - len(trailing) :], strict=True)
-        return {axis: self.labels[axis][:size] for axis, size in places if axis in self.labels}
+        found = {axis: self.labels[axis][:size] for axis, size in places if axis in self.labels}
+        if found and self.is_estimate:  # of a row of scores, labels take as much as the numbers
+            self.reserved.append(outline([sum(map(len, found.values()))], np.intp))
+        return found

@@ -23,7 +23,7 @@ from attncli.core.attention.softmax import Exp
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
 from attncli.core.tape.evaluation import array_of, with_plain_floats
-from attncli.core.tape.operations import Below, Divide, Row, joined
+from attncli.core.tape.operations import Below, Divide, Row, growing, joined
 from attncli.core.tape.step import Expression, Operation, Step
 from attncli.core.tape.tape import Tape
 
@@ -269,14 +269,16 @@ def _split(
     of_tokens, of_states = list[Line](), list[Line]()
     changed = {*range(program.states)}  # the places of arrays that are made of a state
     for (one, *_), (operation, operands, place) in zip(before.lines, program.lines, strict=True):
-        apply = with_plain_floats(operation).apply
+        apply: Callable[..., Any] = with_plain_floats(operation).apply
         is_of_state = isinstance(operation, Below) or not changed.isdisjoint(operands)
         if isinstance(operation, Below):
-            apply = _growing(array_of(operation), later)
+            apply = growing(array_of(operation), later)
         elif isinstance(operation, Row) and _is_moving(one, operation):
             apply = _next_rows(operation.place + 1, 1 if is_of_state else at_once)
-        elif isinstance(operation, LOOKED_AT):
-            apply = partial(_checked, operation, rules)
+        elif isinstance(operation, Divide):
+            apply = np.divide  # which raises an error where a divisor is 0
+        elif isinstance(operation, Exp):
+            apply = partial(_power, operation, rules)
         if is_of_state:
             changed.add(place)
         (of_states if is_of_state else of_tokens).append((apply, operands, place))
@@ -300,30 +302,8 @@ def _next_rows(first: int, at_once: int) -> Callable[[Array], Array]:
     return apply
 
 
-def _growing(rows: Array, later: int) -> Callable[[Array], Array]:
-    """Return a function that puts each time another row below some rows."""
-    room = np.empty((*rows.shape[:-2], later, rows.shape[-1]), rows.dtype)
-    every, ends = joined([rows, room], -2), itertools.count(rows.shape[-2] + 1)
-
-    def apply(row: Array) -> Array:
-        end = next(ends)
-        every[..., end - 1 : end, :] = row
-        return every[..., :end, :]
-
-    return apply
-
-
-LOOKED_AT = (Exp, Divide)
-"""The operations of whose operands a line may warn."""
-
-
-def _checked(operation: Operation, rules: Rules, *arrays: Array) -> Array:
-    """Apply an operation, unless a line would warn of these operands, or choose another one."""
-    if isinstance(operation, Divide):  # one of its own kind has no warning
-        is_odd = type(operation) is Divide and not arrays[1].all()
-    else:
-        is_odd = type(operation) is not Exp or are_out_of_range(arrays[0], rules.normalize)
-    if is_odd:
+def _power(operation: Exp, rules: Rules, scores: Array, *others: Array) -> Array:
+    """Return the powers of scores, unless a line would warn of these, or choose another power."""
+    if others or are_out_of_range(scores, rules.normalize):
         raise FloatingPointError
-    result: Array = operation.apply(*arrays)
-    return result
+    return operation.apply(scores)

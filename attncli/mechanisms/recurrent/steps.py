@@ -29,8 +29,8 @@ def steps(tape: Tape, problem: Problem) -> None:
     a = put(tape, problem, "A", ("state_feature", "joined"))
     attends = problem.update != "plain"
     reads_weights = not tape.skips_times or "weights" in (tape.wanted or ())
-    states = [_start(tape, problem, "h_0", a)]
-    first = (*states, _start(tape, problem, "c_0", a)) if attends else (*states,)
+    first = tuple([_start(tape, problem, name, a) for name in ("h_0", "c_0")[: 1 + attends]])
+    stacks = [Below(first[:1])]
 
     def of_time(t: int, before: State) -> tuple[State, tuple[Expression, ...]]:
         h, context = before[0], before[-1]
@@ -42,8 +42,8 @@ def steps(tape: Tape, problem: Problem) -> None:
             h = tape.record("h", Tanh(net), ("feature",), why=STATE)
             if not attends:
                 return (h,), (h,)
-            states.append(h)
-            context, shares = attended(tape, problem, h, Below(tuple(states)), "c")
+            stacks.append(stacks[-1].with_row(h, times))
+            context, shares = attended(tape, problem, h, stacks[-1], "c")
         return (h, context), (h, shares)[: 1 + reads_weights]
 
     _, (output, *weights) = repeated(tape, problem, times, of_time, first)
