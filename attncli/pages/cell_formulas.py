@@ -62,6 +62,7 @@ class PageCells:
         self.steps: list[Step] = []
         self.count = 0  # of ids so far
         self.numbers: dict[int, int] = {}  # by id
+        self.ids_of = cache(self._ids_of)
 
     def ids(self, panel: Panel) -> Array:
         """Return the ids of what a panel shows, for its `rows` and `columns`.
@@ -85,7 +86,7 @@ class PageCells:
         if not operands or any(operand.name for operand in operands):
             return self.of_calculated(part)
         ids = [
-            np.zeros(one.shape, int) if one.source is None else self._ids_of(one.source)
+            np.zeros(one.shape, int) if one.source is None else self.ids_of(one.source)
             for one in operands
         ]
         moved: Array = np.concatenate([one.ravel() for one in ids])[places]
@@ -108,8 +109,7 @@ class PageCells:
         return np.arange(first, first + size).reshape(step.array.shape)
 
     def id_of(self, leaf: Leaf) -> int:
-        flat = np.ravel_multi_index(leaf.at, leaf.step.array.shape)
-        return self.register(leaf.step) + 1 + int(flat)
+        return int(self.ids_of(leaf.step).item(leaf.at))
 
     def numbered(self, ids: Array) -> list[list[int]]:
         """Return the numbers of cells by their ids; those that have none get the next ones."""

@@ -11,8 +11,8 @@ import base64
 import json
 import math
 import zlib
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -110,26 +110,31 @@ class LiveFormulas(CellFormulas):
     Attributes:
         tapes: of each problem of the page.
         programs: of all steps.
+        given: those of the problem as it is given, if these are of another size.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, given: LiveFormulas | None = None) -> None:
         super().__init__()
         self.tapes: list[Mapping[str, Any]] = []
         self.programs = Programs()
+        self.given = given
 
     def begin(self, trace: Trace, before: int, decimals: int, full: bool) -> PageCells:
         self.page_cells = LiveCells(trace, before, self.programs)
-        self.worlds = Worlds(trace, decimals, full, self.page_cells.fixed)
+        given, columns = self.given, trace.problem.columns
+        patterns = given.patterns if given else Patterns(decimals, full, columns, to_refill=True)
+        self.worlds = Worlds(trace, patterns, self.page_cells)
         self.begin_cells(self.worlds.real)
+        if given:  # cells of other sizes are of the same kinds
+            self.chains = given.chains
         self.which: dict[tuple[Chain, str], int] = {}
-        self.id_of = cache(self.page_cells.id_of)
         return self.page_cells
 
     def add(self, number: int, step: Step, place: Index, shown: Mapping[CellPlace, int]) -> None:
         """Add the explanations of a cell in several worlds, of which the first is the real one."""
         self.shown = shown
         variants: dict[int, list[Any]] = {}
-        name = as_text(self.patterns.cell(step, place))
+        name, id_of = as_text(self.patterns.cell(step, place)), self.page_cells.id_of
         for made in self.worlds.derive(step, place):
             chain, forms = self.chain_of(made), made.forms
             markup, texts = self.filled(chain, chain.words, made)  # the script fills numbers in
@@ -143,7 +148,7 @@ class LiveFormulas(CellFormulas):
                 if form.role == "choice"
             ]
             leaves = [
-                [self.id_of(x) if isinstance(x, Leaf) else _form_of(x, forms) for x in form.leaves]
+                [id_of(x) if isinstance(x, Leaf) else _form_of(x, forms) for x in form.leaves]
                 for form in forms
             ]
             variants.setdefault(which, [conditions, which, self.lit(made), name, texts, *leaves])
@@ -193,7 +198,7 @@ class LiveFormulas(CellFormulas):
         """
         others = {}
         for name, keys in _other_sizes(traces[0].problem) if len(traces) == 1 else ():
-            formulas = LiveFormulas()
+            formulas = LiveFormulas(self)
             try:
                 markup = "".join(body([live_trace(Problem(**keys))], formulas))
             except InputError:  # the sizes do not fit
@@ -230,23 +235,23 @@ def packed(values: object) -> str:
 class Worlds:
     """Explains cells in the real world, and in others, in which choices turn out differently."""
 
-    def __init__(self, trace: Trace, decimals: int, full: bool, fixed: Container[Step]) -> None:
-        self.fixed = fixed
-        self.patterns = Patterns(decimals, full, trace.problem.columns, to_refill=True)
-        self.real = Explainer(trace, patterns=self.patterns)
+    def __init__(self, trace: Trace, patterns: Patterns, cells: LiveCells) -> None:
+        self.cells = cells
+        self.real = Explainer(trace, patterns=patterns)
         worlds = (partial(self._numbers, number) for number in WORLDS)
-        self.others = [Explainer(trace, numbers=one, patterns=self.patterns) for one in worlds]
+        self.others = [Explainer(trace, numbers=one, patterns=patterns) for one in worlds]
         self.choosing: dict[Step, Sequence[Explainer]] = {}
 
     def _numbers(self, number: float, step: Step) -> Array:
-        return step.array if step in self.fixed else np.full(step.array.shape, number)
+        return step.array if step in self.cells.fixed else np.full(step.array.shape, number)
 
     def derive(self, step: Step, place: Index) -> list[Derivation]:
         """Return how a cell was made, then the same for other outcomes of choices."""
         real = self.real.derive(step, place)
         if step not in self.choosing:
-            worked = [_worked_by(one.derive(step, place)) for one in self.others]
-            is_choosing = any(one != _worked_by(real) for one in worked)
+            is_choosing = self.cells.chooses(step) and any(
+                _worked_by(one.derive(step, place)) != _worked_by(real) for one in self.others
+            )
             self.choosing[step] = self.others if is_choosing else []
         others = [one.derive(step, place) for one in self.choosing[step]]
         if self.real.rounds and any(form.role == "unfolded" for form in real.forms):

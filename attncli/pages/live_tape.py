@@ -183,19 +183,26 @@ class LiveCells(PageCells):
         self.trace, self.programs = trace, programs
         programs.begin(trace)
         self.fixed: set[Step] = set()  # steps that no number of the problem changes
+        self.calls: dict[Step, Call | Array] = {}  # those that make the steps
         for step in (*trace.inputs.values(), *trace):
             self.register(step)
-            if step.operation is not None and (
-                self.fixed.issuperset(sources(step))
-                or not isinstance(programs.recorded(step.operation), Call)
-            ):
-                self.fixed.add(step)
+            if step.operation is not None:
+                self.calls[step] = call = programs.recorded(step.operation)
+                if not isinstance(call, Call) or self.fixed.issuperset(sources(step)):
+                    self.fixed.add(step)
+
+    def chooses(self, step: Step) -> bool:
+        """Return whether numbers may decide how a step, or one written out in it, is made."""
+        call = self.calls.get(step)
+        unfolded = (one for one in sources(step) if getattr(one.operation, "unfolds", False))
+        return getattr(call, "chooses", False) or any(map(self.chooses, unfolded))
 
     def of_calculated(self, part: Expression) -> Array:
         array = array_of(part)
         name = f"{text(notation_of(part))} {len(self.steps)}"  # which no other has
         step = Step(name, "", part.leading, part.trailing, {}, part, array)
-        return self._ids_of(step)
+        self.calls[step] = self.programs.recorded(part)
+        return self.ids_of(step)
 
     def tape(self, decimals: int) -> Mapping[str, Any]:
         """Return the inputs and steps with their operations, and where the page shows them."""
@@ -220,7 +227,7 @@ class LiveCells(PageCells):
     def _stop(self, stop: Stop, known: Mapping[Any, int]) -> list[Any]:
         """Return the place of a step on the tape, the ids of its cells ([] for all), and a text."""
         cells = stop.cells(self.trace.steps, self.trace.inputs)
-        ids = self._ids_of(cells.step)
+        ids = self.ids_of(cells.step)
         at = [] if cells.is_whole else [at_of(cells.step, place) for place in cells.places]
         return [known[key_of(cells.step)], [int(ids[one]) for one in at], visible(stop.text)]
 
@@ -251,9 +258,9 @@ class LiveCells(PageCells):
         """
         entry = [step.name, list(step.array.shape)]
         if step.operation is not None and not step.is_given:
-            call = self.programs.recorded(step.operation)
             blocks = any(isinstance(p, Operation) and p.blocks for p in walk(step.operation))
-            return [*entry, self.programs.add(call, known), step.backward, int(blocks)]
+            program = self.programs.add(self.calls[step], known)
+            return [*entry, program, step.backward, int(blocks)]
         problem = self.trace.problem
         source = step.operation if isinstance(step.operation, Step) else step
         key = f"{source.key}.keep" if source.key.endswith("mask") else source.key

@@ -9,6 +9,7 @@ import base64
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from hashlib import sha256
 from html import escape
 from math import isinf
@@ -44,7 +45,7 @@ class Script(Record):
     styles: tuple[str, ...] = ("style.css",)
     box: str = WHY  # in which the scripts explain a number, as markup
 
-    @property
+    @cached_property
     def code(self) -> str:
         """What the element of the scripts contains, without comments and indentation."""
         texts = [re.sub(r"^\s*(//.*)?\n?", "", file_text(one), flags=re.M) for one in self.files]

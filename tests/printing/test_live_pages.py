@@ -24,6 +24,7 @@ import attncli
 from attncli.core.attention.masks import Masked
 from attncli.core.attention.normalizers import Hardmax, Sparsemax
 from attncli.core.attention.norms_and_activations import Length, Phi, TanhGate
+from attncli.core.explaining.patterns import Patterns
 from attncli.core.formulas import tree
 from attncli.core.numbers.written import NumberAsWritten
 from attncli.core.records import replace
@@ -32,7 +33,8 @@ from attncli.core.tape.operations import Divide
 from attncli.core.tape.step import Operation, Step
 from attncli.pages import live_tape
 from attncli.pages.cell_formulas import key_of
-from attncli.pages.live_tape import Programs
+from attncli.pages.live import Worlds, live_trace
+from attncli.pages.live_tape import LiveCells, Programs
 from attncli.pages.markup import file_text
 from tests.conftest import ROOT, SAMPLES, Attn
 
@@ -155,6 +157,21 @@ def test_a_page_chooses_by_its_own_numbers(name: str) -> None:
     with np.errstate(all="ignore"):
         wanted = operation.apply(*arrays)
     np.testing.assert_allclose(on_page(operation, *arrays), wanted, rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["i_am_good", "online", "positions_yarn", "transformer_training"])
+def test_what_does_not_choose_is_worked_alike_whatever_the_numbers(name: str) -> None:
+    trace = live_trace(attncli.load(SAMPLES / f"{name}.yaml"))
+    cells = LiveCells(trace, 0, Programs())
+    patterns = Patterns(4, False, trace.problem.columns, to_refill=True)
+    worlds = Worlds(trace, patterns, cells)
+    alike = [step for step in trace if not cells.chooses(step)]
+    assert alike
+    assert len(alike) < len([*trace])
+    for step in alike:
+        place = (0,) * step.value.ndim
+        made = [one.derive(step, place) for one in (worlds.real, *worlds.others)]
+        assert len({tuple(form.structure for form in one.forms) for one in made}) == 1
 
 
 def live(name: str) -> str:

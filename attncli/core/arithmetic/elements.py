@@ -171,7 +171,7 @@ class CallRecorder(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def size(self) -> int:
-        return int(np.prod(self.shape))
+        return math.prod(self.shape)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if method != "__call__":  # such as `np.add.reduce`
@@ -201,12 +201,18 @@ class CallRecorder(np.lib.mixins.NDArrayOperatorsMixin):
 def each(items: Any, kind: type | tuple[type, ...], rule: Callable[[Any], Any]) -> Any:
     """Return nested lists and tuples with a rule applied to everything of a kind in them."""
     if isinstance(items, list | tuple):
-        return type(items)(each(item, kind, rule) for item in items)
+        return type(items)([each(item, kind, rule) for item in items])
     return rule(items) if isinstance(items, kind) else items
 
 
 OPERANDS_ALONG_AXIS = {"total": 1, "cumsum": 1, "sort": 1, "take_along_axis": 2}
 """Other functions along one axis, which stays, with the number of their operands."""
+
+SMOOTH = {
+    *("", "move", "add", "subtract", "multiply", "divide", "negative", "square", "power", "matmul"),
+    *("total", "sum", "exp", "log", "sqrt", "tanh", "erf"),
+}
+"""Names of functions by which elements are combined in the same way, whatever their numbers."""
 
 
 class Call(CallRecorder):
@@ -243,6 +249,12 @@ class Call(CallRecorder):
         if self.name == "move":
             return self.operands, self.options[0]
         return (self,), np.arange(self.size).reshape(self.shape)
+
+    @property
+    def chooses(self) -> bool:
+        """True if numbers may decide which elements a result is made of."""
+        parts = (one for one in self.operands if isinstance(one, Call))
+        return self.name not in SMOOTH or any(one.chooses for one in parts)
 
     def called(self, function: Callable[..., Any], args: Any, options: dict[str, Any]) -> Any:
         if function is np.result_type:
