@@ -13,7 +13,7 @@ from attncli.cli.options import WordList, prepare
 from attncli.cli.output import BAD_INPUT, complain, tell, warn
 from attncli.cli.run import Run
 from attncli.cli.terminal import DisplayFlags, terminal_width, write_lines
-from attncli.core.errors import InputError
+from attncli.core.errors import Fault, InputError
 from attncli.core.text.strings import visible
 
 if TYPE_CHECKING:
@@ -88,29 +88,35 @@ def explain(
 
 
 def _with_places(words: Iterable[str], trace: "Trace") -> list[str]:
-    """Return names of cells: weights[head 2][the, cat] for weights, head, 2, the and cat."""
+    """Return names of cells: weights[head 2][the, cat] for weights, head, 2, the and cat.
+
+    Words that mean nothing behind a slip of a step's name are its places, too.
+    """
     names: list[str] = []
     with_heads = re.sub(r"(?i)\nhead\n(\d+)(?=\n|\Z)", r"[head \1]", "\n".join(words))
     for word in with_heads.split("\n"):
-        name = names[-1] if names and not _is_name(word, trace) else ""
+        fault = _fault_of(word, trace)
+        name = names[-1] if names and fault else ""
         longer = (f"{name}[{word}]", f"{name.removesuffix(']')}, {word}]")
-        known = [one for one in longer if name and _is_name(one, trace)]
-        if known or (name.endswith("]") and not _is_name(name, trace)):
-            names[-1] = known[0] if known else longer[0]
+        known = [one for one in longer if name and not _fault_of(one, trace)]
+        wrong = _fault_of(name, trace) if name and not known else None
+        is_slip = bool(wrong and wrong.nearest and not (fault and fault.nearest))
+        if known or is_slip or (wrong and name.endswith("]")):
+            names[-1] = known[0] if known else longer[is_slip and name.endswith("]")]
         else:
             names.append(word)
     return names
 
 
-def _is_name(word: str, trace: "Trace") -> bool:
-    """Return whether a word means cells of this calculation."""
+def _fault_of(word: str, trace: "Trace") -> Fault | None:
+    """Return why a word means no cells of this calculation; None if it means some."""
     from attncli.core.calculation.trace import find
 
     try:
         find(word, trace)
-    except InputError:
-        return False
-    return True
+    except InputError as error:
+        return error.faults[0]
+    return None
 
 
 def _names_of(name: str, trace: "Trace", run: Run, facts: list[list["Block"]]) -> list[str]:

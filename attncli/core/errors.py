@@ -89,6 +89,7 @@ class Fault(Record):
         needs: what a check needs to find this fault, which a JSON Schema lacks: the "sizes" of
             matrices that must fit each other, the "values" of numbers, a "text" of several parts,
             the "names" of one key, the contents of "files". "" if a schema finds the fault.
+        nearest: the name that was probably meant, as the hint says; "" if it lists what there is.
     """
 
     message: str
@@ -98,6 +99,7 @@ class Fault(Record):
     place: Place | None = None
     related_place: Place | None = None
     needs: str = ""
+    nearest: str = ""
 
     def __str__(self) -> str:
         """The message as a person reads it: place, fact, the line with a caret, the hint."""
@@ -123,13 +125,7 @@ def _with_place(place: Place, message: str) -> str:
 
 
 class NotThere(Fault):
-    """A name of something that there is not.
-
-    Attributes:
-        nearest: what was probably meant, as the hint says; "" if the hint lists what there is.
-    """
-
-    nearest: str = ""
+    """A name of something that there is not."""
 
 
 MAX_SHOWN_FAULTS = 50

@@ -77,9 +77,10 @@ def explained(error: yaml.YAMLError, chunk: Chunk) -> InputError:
         character = f" ({visible(match[0])})" if match else ""
         message = f"a control character{character} cannot stand in YAML"
         return place.error(message, 'write it as "\\x1b" in double quotes')
-    place = chunk.place(mark.line, mark.column)
-    opening = getattr(error, "context_mark", None)
-    start = chunk.place(opening.line, opening.column) if opening else place
+    opening = getattr(error, "context_mark", None) or mark
+    end = chunk.place_at(len(chunk.text.rstrip()))  # no fault is in a line below it
+    both = [chunk.place(one.line, one.column) for one in (mark, opening)]
+    place, start = (min(one, end, key=lambda place: place.line) for one in both)
     context = str(getattr(error, "context", None) or "")
     said = f"{context}: {getattr(error, 'problem', None)}"
     if "nesting depth" in said:  # libyaml's own limit, from PyYAML 6.0.4 on, may come first
@@ -105,8 +106,9 @@ def _in_brackets(place: Place, opening: Place, context: str) -> tuple[str, str]:
         return "a cell is empty", "an empty cell is written ~"
     if re.match(r"-\s*[,\]]", place.text[place.column - 1 :]):
         return "- is not a number", "write -inf, or ~ for a cell that is left out"
-    hint = f"it opens in line {opening.line}, column {opening.column}"
-    hint += "; rows that a program prints are read below X: |"
+    hint = "rows that a program prints are read below X: |"
+    if opening != place:
+        hint = f"it opens in line {opening.line}, column {opening.column}; {hint}"
     signs = "a comma or a colon" if "mapping" in context else "a comma"
     return f"a bracket is not closed, or {signs} is missing before this", hint
 

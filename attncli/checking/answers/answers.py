@@ -145,7 +145,7 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
     faults += _without_value(without_step)
     hints = {word: _hint(unknown[word], raw, trace) for word, raw in without_step.items()}
     is_known |= any(
-        submission.locate((word,)).file and getattr(unknown[word], "nearest", "")
+        submission.locate((word,)).file and unknown[word].nearest
         if hint
         else not shape_of(without_step[word]) and not isinstance(unknown[word], InputNamed)
         for word, hint in hints.items()

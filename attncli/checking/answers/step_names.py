@@ -11,16 +11,7 @@ import numpy as np
 
 from attncli.core.arithmetic.elements import Array
 from attncli.core.calculation.trace import Trace, equal_steps, with_named_steps
-from attncli.core.errors import (
-    Fault,
-    InputError,
-    KeyPath,
-    NotThere,
-    collected,
-    fail,
-    placed,
-    refuse,
-)
+from attncli.core.errors import Fault, InputError, KeyPath, collected, fail, placed, refuse
 from attncli.core.problem.key_values import key_of, with_key
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.marking import Marking
@@ -109,8 +100,8 @@ def is_row(word: str, trace: Trace) -> bool:
 
 def is_slip(fault: Fault) -> bool:
     """Return True for a name that is so like one of a step that no other word is likely."""
-    nearest = getattr(fault, "nearest", "")
-    return bool(nearest and near_words(str(fault.path[0]), [nearest], MIN_OF_SHORT))
+    near = fault.nearest
+    return bool(near and near_words(str(fault.path[0]), [near], MIN_OF_SHORT))
 
 
 def is_one_number(raw: Any) -> bool:
@@ -267,7 +258,7 @@ def _cells_meant(word: str, trace: Trace, path: KeyPath) -> tuple[Step, At]:
         step, at, _ = find_answer(word, wide)
     except InputError as error:
         fault = error.faults[0]
-        is_told = (isinstance(fault, NotThere) and fault.nearest) or ("[" in word and fault.hint)
+        is_told = fault.nearest or ("[" in word and fault.hint)
         hint = fault.hint if is_told else f"the steps are {', '.join(wide.steps)}"
         raise InputError(replace(fault, path=path, hint=hint)) from None
     return step, at
