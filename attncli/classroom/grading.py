@@ -147,10 +147,13 @@ class Grading(Record):
         for one in entries:
             for name in one.nearest:
                 perhaps.setdefault(name, []).append(one)
+        absent = (one.student for one in entries if not one.file and one.student in perhaps)
+        told = {perhaps[name][-1].file for name in absent}  # in the results of these students
         return [
             (group, perhaps.get(group[0].student, ()))
             for group in by_person(entries)
-            if group[0].student or group[0].rule.startswith(OPEN)  # others count for nobody
+            if group[0].student  # files of nobody, which are passed over, have no results
+            or (group[0].rule.startswith(OPEN) and group[0].file not in told)
         ]
 
     def _files_of_flags(self, count: int = 0, what: str = "") -> Submission | None:
