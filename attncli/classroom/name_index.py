@@ -270,7 +270,7 @@ class ProblemNames:
         if (index := self._index.meant(name.words)) is not None:
             return index, name.without(*map(name.span, self._index.matches(name.words)))
         rest, _, number = name.text.rpartition(" ")
-        last = self._numbered(number)
+        last = self._numbered(number) if len(self._by_number) > 1 else None
         if last is None or OTHER_NUMBER.fullmatch(rest):
             return None, name.without()
         return last, name.without((len(name.text) - len(number), len(name.text)))

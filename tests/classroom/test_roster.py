@@ -68,3 +68,13 @@ def test_which_problem_a_name_tells(text: str, index: int | None, rest: str) -> 
     """Titles are known by the rule for names of students."""
     names = ProblemNames([("Masks", "1"), ("Causal masks", ""), ("Softmax", "")])
     assert names.in_name(text) == (index, rest)
+
+
+def test_a_number_behind_a_name_is_part_of_it_where_there_is_one_problem() -> None:
+    only, both = (ProblemNames([("Masks", "")][:1] * count) for count in (1, 2))
+    assert [only.in_name(name) for name in ("student 1", "ada_2")] == [
+        (None, "student 1"),
+        (None, "ada 2"),
+    ]
+    assert [both.in_name(name) for name in ("student 1", "ada_2")] == [(0, "student"), (1, "ada")]
+    assert only.in_name("hw2-1")[1] == only.in_name("p1 ada")[1].replace("ada", "") == ""
