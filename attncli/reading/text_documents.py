@@ -229,10 +229,6 @@ class TextDocument:
         """Return the key of a matrix whose name is not known; "" for a result in a problem."""
         at = self.chunk.place_at(block.table.start)
         if self.are_answers:
-            end = self.read[-1][1] if self.read else 0  # of the matrix before
-            if end and not name and not self.text[end : block.table.start].strip():
-                hint = "write the name of the step, such as weights, before them"
-                raise at.error("these numbers belong to no step", hint)
             return name if name and "[" not in name else f"line {at.line}, column {at.column}"
         if len(self.blocks) == 1 and not name:
             return "X"

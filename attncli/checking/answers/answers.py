@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -50,6 +50,8 @@ LIKE_BLOCKED = -999.0
 
 FLOATS = ("float16", "float32", "float64")
 """Types of numbers that a program calculated, the coarsest first."""
+
+UNNAMED = regex(r"line \d+, column \d+")  # what is written for the name that a table lacks
 
 ONE_DECIMAL = regex(r"-?\d{1,12}(\.\d{1,12})?")
 """A matrix of one plain decimal, which needs no further parsing."""
@@ -150,12 +152,26 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
         else not shape_of(without_step[word]) and not isinstance(unknown[word], InputNamed)
         for word, hint in hints.items()
     )
+    cut = {one.word for name in parts if not is_whole(matrices[name]) for one in parts[name]}
+    faults += _without_name(submission.matrices, cut | uneven.keys())
     refuse([*faults, *([] if is_known else refused)])
     return _of_one_computer(matrices), tuple(hints.items())
 
 
 def _of_key(word: str, fault: Fault) -> Fault:
     return replace(fault, path=(word, *fault.path[1:]))
+
+
+def is_whole(one: Written | ShapeMismatch) -> bool:
+    return isinstance(one, Written) and not any(one.missing.all(axis).any() for axis in (-2, -1))
+
+
+def _without_name(words: Iterable[str], cut: Collection[str]) -> Iterator[Fault]:
+    """Yield a fault for each table that may be the rest of the matrix before it, which is cut."""
+    for before, word in pairwise(words):
+        if before in cut and UNNAMED.fullmatch(word):
+            hint = "write the name of the step, such as weights, before them"
+            yield Fault("these numbers belong to no step", (word,), hint)
 
 
 def _without_value(answers: Mapping[str, Any]) -> Iterator[Fault]:

@@ -318,17 +318,13 @@ def _in_other_convention(way: Way) -> Iterator[Way]:
         matrices = read_submission(way.submission, right.trace)[0]
     except InputError:  # a name of a cell, or a label, that fits the one way only
         return
-    if not all(_is_whole(one) for one in matrices.values()):
+    if not all(answers.is_whole(one) for one in matrices.values()):
         return
     tokens = "rows" if next(iter(trace)).columns else "columns"
     said = f"The tokens are in {tokens} throughout."
     other = replace(way, reference=right, matrices=matrices, said=(*way.said, said))
     if len(fitting) < len(way.matrices) or not other.wrong:
         yield other
-
-
-def _is_whole(one: Written | ShapeMismatch) -> bool:
-    return isinstance(one, Written) and not any(one.missing.all(axis).any() for axis in (-2, -1))
 
 
 def _scores_adjusted(way: Way) -> Iterator[Way]:
