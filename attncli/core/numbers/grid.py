@@ -195,12 +195,12 @@ WORDS_BEFORE_NUMBERS = "|".join(
     ["step", "part", "table", "figure", "task", "exercise", "question", *words_for("STEP")]
 )
 NAME_IN_PARENTHESES = (
-    rf"(?i)((?:{WORDS_BEFORE_NUMBERS})\s*+\d{{1,2}}[.\d]*\s?(?:[a-z]\b)?\)?)\s*\(([^()]+)\)"
+    rf"(?i)((?:{WORDS_BEFORE_NUMBERS})\s*+\d{{1,2}})[.\d]*\s?(?:[a-z]\b)?\)?\s*\(([^()]+)\)"
 )
 """The number of a heading with the name behind it in parentheses."""
 HEADING = regex(
     rf"[#*`$\s]*+(?:(?:{WORDS_BEFORE_NUMBERS})\s*+(?:\d{{1,2}}\s?[a-z]?|[a-z]|[一二三四五六七八九十]{{1,3}})\s*"
-    r"(?:步\s*[.:：、)–-]?|[.:：、)–-])\s*"
+    r"(?:步\s*[.:：、)–-]?|[.:：、)–-])\s*(?:[a-z]\)\s*)?"
     r"|(?:(?:\d{1,2}\.)+\d{1,2}\s+|(?<=# )\d{1,2}\s+|\d{1,2}\s*[.:)]\s*\**)(?=[^\W\d])"
     r"|\(?[a-z]\)(?:\s+|\Z))?(.*?)(?:(?:(?<!\s)\s++|(?<=[⺀-鿿]))\([^()]*\))?",
     re.IGNORECASE,

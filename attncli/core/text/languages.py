@@ -35,7 +35,7 @@ STEP: schritt teil aufgabe
 TASK: aufgabe punkte punktzahl
 ROW: zeile
 BEFORE: berechne berechnung gegeben seien sei wir die der das unsere
-AFTER: ist sind lautet lauten
+AFTER: ist sind lautet lauten berechnen bestimmen
 MATRIX: gewichtsmatrix matrizen vektor vektoren projektion
 AND: und
 """,
