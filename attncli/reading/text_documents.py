@@ -47,7 +47,7 @@ MAY_BE_ANSWER = regex(
 """Numbers that a student may have meant as an answer, in a line that is not read."""
 ONE_ROW = regex(r"\s*\[?[^\[\];\n]*\]?\s*")
 FILLED_CALL = regex(rf"(?:[\d.]+\s*\*\s*)?{FILLED}")
-TASKS = regex(rf"\b(?:task|exercise|points|marks|{'|'.join(words_for('TASK'))})\b", re.IGNORECASE)
+TASKS = regex(rf"(?i)\b(?:task|exercise|points|(?<=\| )marks|{'|'.join(words_for('TASK'))})\b")
 """Words over the columns of a list of tasks and their points, which is no answer."""
 OPTION_WORDS = {
     **dict.fromkeys(("mask", "masked", "masking", "causal", *words_for("mask")), "mask: causal"),

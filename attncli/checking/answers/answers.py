@@ -152,8 +152,8 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
         else not shape_of(without_step[word]) and not isinstance(unknown[word], InputNamed)
         for word, hint in hints.items()
     )
-    cut = {one.word for name in parts if not is_whole(matrices[name]) for one in parts[name]}
-    faults += _without_name(submission.matrices, cut | uneven.keys())
+    cut = [one.word for name in parts for one in parts[name] if not is_whole(matrices.get(name))]
+    faults += _without_name(submission.matrices, {*cut, *uneven})
     refuse([*faults, *([] if is_known else refused)])
     return _of_one_computer(matrices), tuple(hints.items())
 
@@ -162,7 +162,7 @@ def _of_key(word: str, fault: Fault) -> Fault:
     return replace(fault, path=(word, *fault.path[1:]))
 
 
-def is_whole(one: Written | ShapeMismatch) -> bool:
+def is_whole(one: Written | ShapeMismatch | None) -> bool:
     return isinstance(one, Written) and not any(one.missing.all(axis).any() for axis in (-2, -1))
 
 
