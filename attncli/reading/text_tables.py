@@ -79,7 +79,10 @@ def _any_form(forms: Mapping[str, str]) -> re.Pattern[str]:
 
 
 TABLE, UNLABELLED = _any_form(IS_LABELLED | FORMS), _any_form(FORMS)
-PAGE_NUMBER = regex(r"\d[ \t,;]+[-+.\d][^\n]*\n([ \t]*\d{1,3}[ \t\r]*(?:\n|\Z))\Z")
+PAGE_NUMBER = regex(
+    r"^(?:(?!\d[ \t,;]+[-+.\d])[^\n])*\d[ \t,;]+[-+.\d][^\n]*\n([ \t]*\d{1,3}[ \t\r]*(?:\n|\Z))\Z",
+    re.MULTILINE,
+)
 """A line of one whole number below a row of several, as between the pages of a PDF.
 
 At the end of a text it is one only if the number before it stands alone in a line, too."""
@@ -220,10 +223,10 @@ def _table(
     line = text[text.rfind("\n", 0, start) + 1 : start]
     if kind == "rows" and (dense := DENSE_ROWS.match(text, start)):
         end = dense.end()  # an empty line ends them, unless there is one after each row
-    if kind == "rows" and (page := PAGE_NUMBER.search(text, start, end)):
+    if kind == "rows" and (page := PAGE_NUMBER.search(text[start:end])):
         numbers = {int(one[1]) for one in NUMBER_ALONE.finditer(text, 0, start)}
         if text[end:].strip() or int(page[1]) - 1 in numbers:
-            end = page.start(1)
+            end = start + page.start(1)
     if kind == "drawn" and "=" in found[0]:
         return Table(start, end, fault="write the name above the matrix, and each matrix by itself")
     if kind not in ("filled", "call", "list"):

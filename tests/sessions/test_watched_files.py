@@ -75,7 +75,7 @@ def test_a_file_is_calculated_again_however_it_is_saved(
     run.wait_for(f"\n4\n{line}$")
     file.write_text(BAD)  # in its place
     text = run.wait_for(f"closed.*{line}$")
-    assert "hw.yaml:1:8: a bracket is not closed" in text
+    assert "hw.yaml:1:7: a bracket is not closed" in text
     file.unlink()
     run.wait_for(f"there is no such file\n{line}$")
     file.write_text(ONE)

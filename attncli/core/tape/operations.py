@@ -426,9 +426,10 @@ def growing(rows: Array, room: int) -> Callable[[Array], Array]:
 
     def apply(row: Array) -> Array:
         end = next(ends)
-        if not every:
-            rest = np.empty((1, 1, room - 1, row.shape[-1]), row.dtype)
-            every.append(joined([rows, row, rest], -2))
+        if not every:  # rows that follow each other in memory, as products round by that
+            lead = np.broadcast_shapes(rows.shape[:-2], row.shape[:-2])
+            every.append(np.empty((*lead, end - 1 + room, row.shape[-1]), row.dtype))
+            every[0][..., : end - 1, :] = rows
         every[0][..., end - 1 : end, :] = row
         return every[0][..., :end, :]
 
