@@ -50,7 +50,7 @@ ROUNDED_OFF = 9
 
 MAX_PAIRS = (100, 100, 50)
 """Maximum number of pairs that are tried of two conventions, of a convention and a mistake, and of
-two mistakes. Measured: they hold 89 % of 145 random pairs, and every one of 113 of conventions."""
+two mistakes. Measured: of 113 pairs of conventions that were found among 200, none came later."""
 
 MAX_EFFECTS = 500
 """Maximum number of causes of which pairs are made, those that are tried first. Chosen."""

@@ -102,7 +102,8 @@ def _with_places(words: Iterable[str], trace: "Trace") -> list[str]:
         wrong = _fault_of(name, trace) if name and not known else None
         is_slip = bool(wrong and wrong.nearest and not (fault and fault.nearest))
         if known or is_slip or (wrong and name.endswith("]")):
-            names[-1] = known[0] if known else longer[is_slip and name.endswith("]")]
+            further = longer[1] if is_slip and name.endswith("]") else longer[0]
+            names[-1] = known[0] if known else further
         else:
             names.append(word)
     return names

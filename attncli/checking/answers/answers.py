@@ -51,7 +51,7 @@ LIKE_BLOCKED = -999.0
 FLOATS = ("float16", "float32", "float64")
 """Types of numbers that a program calculated, the coarsest first."""
 
-UNNAMED = regex(r"line \d+, column \d+")  # what is written for the name that a table lacks
+UNNAMED = regex(r"line \d+, column \d+")  # what texts call a table without a name: its place
 
 ONE_DECIMAL = regex(r"-?\d{1,12}(\.\d{1,12})?")
 """A matrix of one plain decimal, which needs no further parsing."""

@@ -322,7 +322,7 @@ class Below(Together):
         return joined(arrays, -2)
 
     def with_row(self, row: Step, room: int) -> Below:
-        """Return it with another row, once; up to so many stacks made so share one array."""
+        """Return the stack with another row, once; `room` such stacks at most share one array."""
         longer, both = Below((*self.parts, row)), Below((self, row))
         grow = self.__dict__.get("grow") or growing(array_of(self), room)
         longer.__dict__.update(grow=grow, array=grow(row.array), leading=both.leading)
@@ -421,7 +421,7 @@ def joined(arrays: Sequence[Array], axis: int) -> Array:
 
 
 def growing(rows: Array, room: int) -> Callable[[Array], Array]:
-    """Return a function that puts each time another row below some rows, up to so many."""
+    """Return a function that adds a row below some rows, up to `room` times, and returns all."""
     ends, every = count(rows.shape[-2] + 1), list[Array]()
 
     def apply(row: Array) -> Array:

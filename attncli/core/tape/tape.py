@@ -221,14 +221,13 @@ class Tape:
         return fail(message, *[*self.inputs][:1], hint="make the numbers of the problem smaller")
 
     def _warn_of_zero_divisors(self, name: str, part: Expression) -> None:
-        if isinstance(part, Step):
+        if isinstance(part, Step) or "array" in vars(part):
             return
         if type(part) is Divide and not array_of(part.divisor).all():  # others have own words
             divisor = text(notation_of(part.divisor, self.columns))
             self.warn(f"{name} divides by {divisor}, which is 0 somewhere: it is 0 there")
         for operand in part.operands:
-            if not isinstance(operand, Step) and "array" not in vars(operand):
-                self._warn_of_zero_divisors(name, operand)
+            self._warn_of_zero_divisors(name, operand)
 
     def warn(self, message: str) -> None:
         """Keep a warning for the reader, once."""
