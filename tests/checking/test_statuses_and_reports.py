@@ -45,7 +45,8 @@ def test_a_number_is_right_to_the_digits_that_were_written(written: str, status:
 def test_a_blocked_cell_may_hold_a_very_low_number(blocked: str) -> None:
     causal = problem_of("good", {"mask": "causal"})
     masked = [[14, blocked, blocked], [10, 11, blocked], [9, 6, 6]]
-    assert attncli.check(causal, {"masked": masked}).verdict == "correct"
+    for step in ("masked", "scores"):  # the scores with what is blocked in them
+        assert attncli.check(causal, {step: masked}).verdict == "correct"
     report = attncli.check(causal, {"masked": [[14, "0", blocked], *masked[1:]]})
     assert marks(report.steps["masked"]) == "✓✗✓ ✓✓✓ ✓✓✓"
 

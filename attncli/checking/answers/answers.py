@@ -80,6 +80,13 @@ class Written(Record, eq=False):
     def missing(self) -> Array:
         return self.blank if self.unreadable is None else self.blank & ~self.unreadable
 
+    def beside(self, right: Array) -> Written:
+        """Return the numbers with −∞ where a number like −1e9 stands for it."""
+        blocked = (right == -np.inf) & (self.values <= LIKE_BLOCKED)
+        return (
+            replace(self, values=np.where(blocked, right, self.values)) if blocked.any() else self
+        )
+
 
 class ShapeMismatch(Record, eq=False):
     """A matrix of the wrong shape, and the fault that describes it."""
@@ -311,10 +318,9 @@ def written_or_mismatch(
     unreadable = no_number if no_number.any() else None
     if is_program:
         return Written(values, unit, values, unreadable=unreadable)
-    values = np.where((step.array == -np.inf) & (values <= LIKE_BLOCKED), -np.inf, values)
     kinds = {one.dtype for one in matrices}
     dtype = next(filter(kinds.__contains__, FLOATS), "") or dtype_of_texts(texts.flat)
-    return Written(values, unit, texts, dtype, unreadable)
+    return Written(values, unit, texts, dtype, unreadable).beside(step.array)
 
 
 def _are_same(first: Array, second: Array) -> bool:

@@ -60,15 +60,17 @@ class Log(Pointwise):
 
 
 def masked_early(trace: Trace, shown: Collection[str]) -> Forms:
-    """Yield the mask applied to earlier scores: in that step itself, or in `masked`, if shown."""
+    """Yield the mask applied to earlier scores: in a shown step itself, or in `masked`."""
     if any(step.backward for step in trace):
         return
     masked = [(step, mask) for step in trace if isinstance(mask := step.operation, Masked)]
-    masks = [(step, mask, _before(mask)) for step, mask in masked]
+    masks = [(step, mask, before_mask(mask)) for step, mask in masked]
     for kind in BEFORE_MASK:
         scores = [(s, mask) for _, mask, line in masks for s in line if s.plain.startswith(kind)]
         blocked = {
-            step.name: replace(mask, operand=operation_or_input(step)) for step, mask in scores
+            step.name: replace(mask, operand=operation_or_input(step))
+            for step, mask in scores
+            if step.name in shown
         }
         if blocked:
             yield f"{kind} has −∞ where the mask blocks.", blocked
@@ -86,7 +88,7 @@ def masked_early(trace: Trace, shown: Collection[str]) -> Forms:
             yield f"The mask was applied right after {kind}.", linked | moved
 
 
-def _before(mask: Masked) -> list[Step]:
+def before_mask(mask: Masked) -> list[Step]:
     """Return the scores that lead to a mask, the last first; −∞ stays −∞ in them.
 
     A mask that is made of scores comes after them in every form.
@@ -131,13 +133,13 @@ def other_forms(trace: Trace, shown: Collection[str] = ()) -> Forms:
     """Yield the forms whose own numbers might as well be mistakes."""
     if any(step.backward for step in trace):
         return
-    yield from _factor_before(trace)
-    yield from _shift_before(trace)
+    yield from _factorbefore_mask(trace)
+    yield from _shiftbefore_mask(trace)
     yield from _powers_of_2(trace)
     yield from _logarithms(trace)
 
 
-def _factor_before(trace: Trace) -> Forms:
+def _factorbefore_mask(trace: Trace) -> Forms:
     scale = trace.steps.get("scaled")
     division = scale.operation if scale is not None else None
     if not isinstance(division, Scale) or "Q" not in trace or "K" not in trace:
@@ -151,7 +153,7 @@ def _factor_before(trace: Trace) -> Forms:
         yield f"{what} scaled before the product.", {**scaled, "scaled": scores}
 
 
-def _shift_before(trace: Trace) -> Forms:
+def _shiftbefore_mask(trace: Trace) -> Forms:
     along = trace.problem.rules.normalize.along
     for stem in ("scores", "scaled", "masked"):
         steps = [step for step in trace if step.name.partition("_")[0] == stem]

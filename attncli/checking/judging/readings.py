@@ -291,7 +291,8 @@ def _is_seen(way: Way, names: Collection[str], before: Way) -> bool:
         if isinstance(one, Written):
             right = way.reference.trace[name].array
             changed, near = ~one.blank, agrees(one.values, one.unit, right, CUT_OFF)
-            if before.matrices.get(name) is one:  # else it is read otherwise
+            same = before.matrices.get(name)
+            if isinstance(same, Written) and same.texts is one.texts:  # else it is read otherwise
                 usual = before.reference.trace[name].array
                 changed &= ~agrees(right, 0.0, usual)
                 near &= ~agrees(one.values, one.unit, usual, CUT_OFF)
@@ -360,7 +361,11 @@ def _in_form(
         possible = (form for form in possible if not way.wrong.isdisjoint(form[1]))
     for said, _, right in equivalent_forms.with_same_result(way.reference, possible):
         kept = {step.name for step in right.trace if step.array is before[step.name].array}
-        other = replace(way, reference=right, said=(*way.said, said))
+        matrices = {
+            name: one.beside(right.trace[name].array) if isinstance(one, Written) else one
+            for name, one in way.matrices.items()
+        }
+        other = replace(way, reference=right, matrices=matrices, said=(*way.said, said))
         if _is_seen(other, way.wrong - kept, way) if is_evident else way.wrong.isdisjoint(kept):
             yield other
 

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from attncli.checking.judging.equivalent_forms import BEFORE_MASK, before_mask
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import MASKS, Mask, Masked, first_place, is_kept
 from attncli.core.attention.softmax import Exp, Sum
@@ -55,8 +56,8 @@ def mask_inverted(step: Step, trace: Trace) -> Changes:
 @mistake(
     "Blocked scores were set to 0, but e^0 = 1 still counts.", "Put −∞ in blocked cells: e^−∞ = 0."
 )
-def mask_as_zero(node: Masked) -> Nodes:
-    yield wrong(np.multiply, node.operand, node.mask)
+def mask_as_zero(step: Step, trace: Trace) -> Changes:
+    return _filled(step, trace, 0.0)
 
 
 @mistake("The mask, 0 and 1, was added to the scores.", "Put −∞ where the mask is 0.")
@@ -65,8 +66,23 @@ def mask_added(node: Masked) -> Nodes:
 
 
 @mistake("Blocked scores were set to −1.", "Put −∞ in blocked cells: e^−∞ = 0, and e^−1 is not.")
-def mask_as_minus_one(node: Masked) -> Nodes:
-    yield wrong(lambda s, keep: np.where(keep != 0, s, -1.0), node.operand, node.mask)
+def mask_as_minus_one(step: Step, trace: Trace) -> Changes:
+    return _filled(step, trace, -1.0)
+
+
+def _filled(step: Step, trace: Trace, fill: float) -> Changes:
+    """Yield a number put where a mask blocks: in its own step, or in scores before it."""
+
+    def kept(scores: Array, keep: Array) -> Array:
+        return np.where(keep != 0, scores, fill)
+
+    for other in trace if step.plain.startswith((*BEFORE_MASK, "masked")) else ():
+        if masked := made_by(Masked, other):
+            if other is step:
+                yield wrong(kept, masked.operand, masked.mask)
+            elif step in before_mask(masked):
+                early = wrong(kept, made_of(step), masked.mask)
+                yield {step.name: early, other.name: masked.operand}
 
 
 @_masked("The mask is transposed: {how}.", "Look up for each query which keys it may see.")
@@ -212,8 +228,9 @@ def _moved_conditions(formula: Formula) -> Iterator[Formula]:
     "Put −∞ into the scores before the softmax.",
 )
 def mask_after_softmax(step: Step, trace: Trace) -> Changes:
-    masked = next((other for other in trace if made_by(Masked, other)), None)
-    if step.is_weights and masked and (node := made_by(Masked, masked)):
+    every = trace if step.is_weights else ()
+    masked = next((other for other in every if made_by(Masked, other)), None)
+    if masked and (node := made_by(Masked, masked)):
         weights = wrong(np.multiply, made_of(step), node.mask)
         yield {masked.name: node.operand, step.name: weights}
 
