@@ -5,7 +5,7 @@ What a cause gives is looked at in a few rows first: most are far off there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from itertools import islice, product
 from typing import NamedTuple, TypeAlias
 
@@ -28,7 +28,7 @@ from attncli.core.calculation.mistake import made_of, wrong
 from attncli.core.calculation.trace import Trace
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
-from attncli.core.records import replace
+from attncli.core.records import EMPTY, replace
 from attncli.core.tape.evaluation import ALL, Change, Replay, array_of, cut, everywhere, walk
 from attncli.core.tape.operations import TOKEN_AXES
 from attncli.core.tape.step import Expression, Operation, Step
@@ -101,10 +101,11 @@ class CauseSearch:
             self._ignored |= distance(self._wrong, filled) <= self._limit
         self._effects: dict[bytes, tuple[Array, list[ChangedSteps]]] = {}
 
-    def cause(self) -> Finding | None:
+    def cause(self, is_first: bool = True) -> Cause | None:
         """Return the convention, or else the mistake, that gives the first wrong array.
 
-        Of several the nearest; another that gives the same within the error is named, too.
+        Of several the nearest; another that gives the same within the error is named, too. After
+        another cause a mistake is likelier, as a convention would show before.
         """
         first, matrices = self._first, self._comparison.matrices
         if first.counts["wrong"] <= FEW_WRONG < first.codes.size / 100:
@@ -115,30 +116,29 @@ class CauseSearch:
         every = [*before, *(name for name in matrices if name not in before)]
         arrays = {name: one.values for name, one in matrices.items() if isinstance(one, Written)}
         conventions = self._near(by_conventions(self._trace, arrays))
-        if fitting := self._fitting(conventions, every):
+        is_wide = is_first or first.fault  # what has another shape was made by a convention
+        if is_wide and (fitting := self._fitting(conventions, every)):
             return nearest(fitting)
         convention_count = len(self._effects)
-        if first.fault:
-            axes = " × ".join(first.step.axes)
-            return Finding("wrong_shape", first.fault, f"The axes are {axes}.")
-        mistakes = self._near(
-            (one.finding(first.step), one.change)
-            for one in mistakes_before(self._comparison, first.step)
-        )
+        possible = () if first.fault else mistakes_before(self._comparison, first.step)
+        mistakes = self._near((one.finding(first.step), one.change) for one in possible)
         if fitting := self._fitting(mistakes, before):
             of_all = [one for one in fitting if self.misfit(every, one[2]) <= 1]
             return nearest(of_all or fitting)
         # A convention may give the first wrong arrays alone, if it contradicts no later one.
-        alone = [name for name in every if name in before or not self._is_off(name)]
-        if alone != every and (fitting := self._fitting(conventions, alone)):
+        alone = [name for name in every if name in before or not self.is_off(name)]
+        if not (is_wide and alone == every) and (fitting := self._fitting(conventions, alone)):
             return nearest(fitting)
+        if first.fault:
+            axes = " × ".join(first.step.axes)
+            return Finding("wrong_shape", first.fault, f"The axes are {axes}."), EMPTY
         for pair in self._pairs(convention_count):
             alike = filter(None, (both(self._trace, *causes) for causes in product(*pair)))
             first_of_them = next(alike, None)
             if first_of_them and self._few_rows(first_of_them[1], is_pair=True)[0]:
-                for finding, change in (first_of_them, *alike):
-                    if self.misfit(every, change) <= 1:
-                        return finding
+                for pair_of_causes in (first_of_them, *alike):
+                    if self.misfit(every, pair_of_causes[1]) <= 1:
+                        return pair_of_causes
         return None
 
     def _near(self, causes: Iterable[Cause]) -> list[Cause]:
@@ -166,7 +166,7 @@ class CauseSearch:
         """Return True if the first wrong array is what is calculated instead."""
         return self._few_rows(change)[0] and self.misfit(self._comparison.wrong[:1], change) <= 1
 
-    def _is_off(self, name: str) -> bool:
+    def is_off(self, name: str) -> bool:
         return any(map(self._comparison.steps[name].has, NOT_RIGHT))
 
     def _pairs(self, convention_count: int) -> Iterator[tuple[list[ChangedSteps], ...]]:
@@ -208,7 +208,7 @@ class CauseSearch:
         farthest, is_seen = 0.0, False
         for name in names:
             if name in same:
-                if self._is_off(name):
+                if self.is_off(name):
                     return np.inf
                 continue
             step = comparison.steps[name].step
@@ -221,7 +221,7 @@ class CauseSearch:
             if not misfit <= 1:
                 return np.inf
             farthest = max(farthest, misfit)
-            is_seen = is_seen or self._is_off(name)
+            is_seen = is_seen or self.is_off(name)
         return farthest if is_seen else np.inf
 
     def _few_rows(self, change: Change, is_pair: bool = False) -> tuple[bool, Array | None]:
@@ -248,7 +248,9 @@ class CauseSearch:
     def _replayed(self, change: Change) -> tuple[Container[str], Callable[[Step], Array]]:
         """Return the steps that stay as they are, and what gives the numbers of the others."""
         steps = [*self._trace.steps]
-        same = {n: self._trace[n].array for n in steps[: min(map(steps.index, change))]}
+        same = {
+            n: self._trace[n].array for n in steps[: min(map(steps.index, change), default=None)]
+        }
         return same, Replay(self._trace, worked=same, instead=change)
 
     def _calculated(self, problem: Problem) -> tuple[Container[str], Callable[[Step], Array]]:
@@ -266,16 +268,16 @@ class CauseSearch:
         return same, numbers
 
 
-class WithCause(NamedTuple):
-    """Arrays as they are compared, sentences on that, and the cause of the first wrong one."""
+class WithCauses(NamedTuple):
+    """Arrays as they are compared, sentences on that, and the causes of wrong ones."""
 
     comparison: Comparison
     said: tuple[str, ...]
-    cause: Finding | None
+    causes: Mapping[str, Finding]
     no_cause: str  # why none is known, where that is known; else nothing
 
 
-def explained(trace: Trace, arrays: Matrices, marking: Marking, dtype: str) -> WithCause:
+def explained(trace: Trace, arrays: Matrices, marking: Marking, dtype: str) -> WithCauses:
     """Compare arrays of a program, and search for what it calculated instead.
 
     Numbers of float64 may be no better than float32: that divided by `np.sqrt(d_k)` is float64. So
@@ -283,18 +285,47 @@ def explained(trace: Trace, arrays: Matrices, marking: Marking, dtype: str) -> W
     """
     best, said = compared(trace, arrays, marking, dtype)
     if not best.wrong:
-        return WithCause(best, said, None, "")
+        return WithCauses(best, said, EMPTY, "")
     searched, of_searched = best, said
     if may_be_coarse := dtype == "float64" and not marking.dtype:
         coarse, of_coarse = compared(trace, arrays, marking, "float32")
         if coarse.wrong:
             searched, of_searched = coarse, of_coarse
-    cause, why = CauseSearch(searched).cause(), ""
-    if cause and searched.wrong[0] != best.wrong[0]:
+    causes, why = _causes(searched), ""
+    if causes and searched.wrong[0] != best.wrong[0]:
         best, said = searched, of_searched
-    elif not cause and searched is best and may_be_coarse:
+    elif not causes and searched is best and may_be_coarse:
         why = "none by more than the error of float32: if it was used, add --dtype float32"
-    return WithCause(best, said, cause, why)
+    return WithCauses(best, said, causes, why)
+
+
+def _causes(comparison: Comparison) -> dict[str, Finding]:
+    """Return the cause of the first wrong array, and those of later ones that it does not give.
+
+    These are calculated from the wrong arrays before them as the program has them.
+    """
+    found: dict[str, Finding] = {}
+    while comparison.wrong:
+        search = CauseSearch(comparison)
+        if not (cause := search.cause(is_first=not found)):
+            break
+        found[comparison.wrong[0]] = cause[0]
+        rest = [name for name in comparison.wrong[1:] if search.misfit([name], cause[1]) > 1]
+        trace, order = comparison.trace, [*comparison.trace.steps]
+        before = order[: order.index(rest[0])] if rest else []
+        arrays = {name: comparison.matrices[name] for name in before if search.is_off(name)}
+        known = {
+            name: replace(trace[name], operation=None, array=one.values)
+            for name, one in arrays.items()
+            if isinstance(one, Written) and not one.blank.any()
+        }
+        if not rest or known.keys() != arrays.keys():
+            break
+        trace = equivalent_forms.with_change(trace, known)
+        trace = replace(trace, inputs={**trace.inputs, **known})
+        about = comparison.marking, comparison.dtype
+        comparison = Comparison(trace, comparison.matrices, *about)
+    return found
 
 
 def compared(
@@ -362,8 +393,8 @@ def _alike(one: Operation, other: Operation) -> bool:
     return is_same and all(getattr(one, name) is getattr(other, name) for name in fields)
 
 
-def nearest(causes: Iterable[tuple[float, Finding, object]]) -> Finding:
+def nearest(causes: Iterable[tuple[float, Finding, Change | Problem]]) -> Cause:
     """Return the nearest of causes, with another one that fits as well."""
-    first, *others = [one for _, one, _ in sorted(causes, key=lambda cause: cause[0])]
-    also = [one for one in others if not (one.id == first.id or is_like(one.id, first.id))]
-    return replace(first, certain=not also, also=tuple(also[:1]))
+    (_, first, change), *others = sorted(causes, key=lambda cause: cause[0])
+    also = [one for _, one, _ in others if not (one.id == first.id or is_like(one.id, first.id))]
+    return replace(first, certain=not also, also=tuple(also[:1])), change

@@ -276,10 +276,10 @@ class AnswerKey:
 
         with one_blas_thread():  # as hundreds of small products are compared
             right = trace.unrounded or trace
-            best, said, finding, why = explained(right, arrays, self.marking, dtype)
-        findings = {best.wrong[0]: finding} if finding else {}
+            best, said, findings, why = explained(right, arrays, self.marking, dtype)
         report = self._report(submission, best.trace, best.steps, findings, arrays, said)
-        convention = finding if finding and finding.id in CONVENTIONS else None
+        first = findings.get(best.wrong[0]) if best.wrong else None
+        convention = first if first and first.id in CONVENTIONS else None
         about = {"convention": convention, "apart": best.apart, "no_cause": why}
         return replace(report, dtype=best.dtype, **about)
 

@@ -409,6 +409,24 @@ def test_a_convention_of_the_first_wrong_array_is_named_whatever_comes_later() -
     assert not attncli.check(problem(X=X64), right).findings
 
 
+def test_each_cause_in_a_dump_is_named() -> None:
+    """A later one is sought from the wrong arrays before it; what follows from them has none."""
+    given = problem(X=X64, **BIASED)
+    others = {"W_v": BIASED["W_v"].T, "W_o": BIASED["W_o"].T, "scale": 1}
+    wrong = attncli.compute(given.with_keys(others))
+    steps = {name: wrong[name].value for name in ("Q", "K", "V", "weights", "output")}
+    assert {name: one.id for name, one in attncli.check(given, steps).findings.items()} == {
+        "V": "weights_matrix_transposed",
+        "weights": "not_scaled",
+        "output": "weights_matrix_transposed",
+    }
+    mean = {"weights": attncli.compute(given)["weights"].value.mean(axis=0), "output": wrong.output}
+    assert attncli.check(given, mean).findings["weights"].id == "weights_averaged"
+    follows = attncli.compute(given.with_keys({"scale": 1}))
+    steps = {name: follows[name].value for name in steps}
+    assert [*attncli.check(given, steps).findings] == ["weights"]
+
+
 def test_two_causes_that_give_the_same_are_both_named() -> None:
     given = attncli.Problem(X=X64, positions="rope")
     right = attncli.compute(given)
