@@ -70,8 +70,10 @@ def is_dump(source: str) -> bool:
             return True
         are_arrays = file_forms.are_arrays(begun.start, begun.suffix)
         names = arrays.names(begun.file) if are_arrays else []
-    is_problem = arrays.OPTIONS_ARRAY in names or "X" in map(key_of, names)
-    return not is_problem and any(map(_is_of_program, names))
+    if arrays.OPTIONS_ARRAY in names:
+        return False
+    has_inputs = "X" in map(key_of, names)  # beside them, parameters of modules are of a problem
+    return any(_is_of_program(name) for name in names if not has_inputs or "." not in name)
 
 
 def _is_of_program(name: str) -> bool:

@@ -231,15 +231,22 @@ def test_an_npy_file_is_an_array_by_its_name(attn: Attn, tmp_path: Path) -> None
     assert (shown.out, shown.err) == ("correct: 40 numbers\n", "")
 
 
-def test_a_problem_with_its_steps_is_a_reference_if_asked_for(attn: Attn, tmp_path: Path) -> None:
+def test_inputs_with_steps_are_a_reference_and_what_attn_wrote_is_a_problem(
+    attn: Attn, tmp_path: Path
+) -> None:
     problem = attncli.Problem(X=np.eye(3) + 0.5, heads=1, mask="causal")
     trace = attncli.compute(problem)
     right: Arrays = {"X": problem.matrices()["X"], **{step.name: step.value for step in trace}}
     reference, mine = tmp_path / "reference.npz", tmp_path / "mine.npz"
     np.savez(reference, **right)  # type: ignore[arg-type]
     np.savez(mine, weights=right["weights"])
-    assert attn("check", reference, mine).status == 2
-    assert attn("check", mine, "--reference", reference).status == 0
+    shown = attn("check", reference, mine)
+    assert (shown.status, "compared with" in shown.out) == (0, True)
+    options = np.array(json.dumps({"options": {"mask": "causal"}, "inputs": ["X"]}))
+    np.savez(reference, options=options, **right)  # type: ignore[arg-type]
+    shown = attn("check", reference, mine)
+    assert (shown.status, "compared with" in shown.out) == (0, False)
+    assert "compared with" in attn("check", mine, "--reference", reference).out
 
 
 # ---- the tree of calls that transformers writes
