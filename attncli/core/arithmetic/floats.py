@@ -46,7 +46,7 @@ def power(base: float, scores: Array, shift: Array | float, temperature: float) 
     part that subtraction and division rounded away is recovered exactly (Dekker 1971) and
     multiplied back in. Scores of −∞ give 0; `shift` broadcasts to them.
     """
-    if temperature == 1 and np.isscalar(shift) and shift == 0:  # nothing has been rounded
+    if temperature == 1 and isinstance(shift, float) and shift == 0:  # nothing has been rounded
         return np.exp(scores) if base == np.e else np.power(base, scores)
     difference = scores - shift
     lost = _two_difference_error(scores, shift, difference)
@@ -76,13 +76,13 @@ def total(array: Array, along: int) -> Array:
             return array.sum(axis=along, keepdims=True)
         totals = [total(part, along) for part in np.array_split(array, parts, across)]
         return np.concatenate(totals, across)
-    high = np.swapaxes(array, along, -1)
+    high = array.swapaxes(along, -1)
     if array[:1].size <= FEW:
         # A sum beyond a float, and one of ∞ and −∞, are left to the additions below.
         with suppress(OverflowError, ValueError):
             sums = list(map(fsum, high.reshape(-1, high.shape[-1]).tolist()))
             exact = np.array(sums, array.dtype).reshape(*high.shape[:-1], 1)
-            return np.swapaxes(exact, along, -1)
+            return exact.swapaxes(along, -1)
         if len(array) > 1:
             return np.concatenate([total(part, along) for part in np.split(array, len(array))])
     high = high.astype(float, copy=False)
@@ -90,7 +90,7 @@ def total(array: Array, along: int) -> Array:
     multiples = (high + much) - much
     sums = multiples.sum(axis=-1, keepdims=True)
     sums += (high - multiples).sum(axis=-1, keepdims=True)
-    return np.swapaxes(sums.astype(array.dtype), along, -1)
+    return sums.astype(array.dtype, copy=False).swapaxes(along, -1)
 
 
 def of_ordinary_size(rows: Any) -> tuple[Any, Array | None]:

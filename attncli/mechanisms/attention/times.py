@@ -287,7 +287,7 @@ def _split(
 
 def _apply(lines: Iterable[Line], values: list[Any]) -> None:
     for apply, operands, place in lines:
-        values[place] = apply(*[values[at] for at in operands])
+        values[place] = apply(*map(values.__getitem__, operands))
 
 
 def _next_rows(first: int, at_once: int) -> Callable[[Array], Array]:
