@@ -30,9 +30,19 @@ AROUND_ROWS = regex(
 )
 """Prompts, comments, bullets, Markdown's fences, and types that libraries print before a matrix."""
 
-WORD_FOR_NUMBER = r"[iI]nf(?:inity)?|∞|oo|[nN]a[nN]|e\^[^\s,;]+|√[\d.]+|(?:sqrt|exp)\([^()\n]*\)"
+WORD_FOR_NUMBER = (
+    r"(?i:inf(?:ini)?(?:ty)?)|∞|oo|[nN]a[nN]|e\^[^\s,;]+|√[\d.]+|(?:sqrt|exp)\([^()\n]*\)"
+)
 ENTRY = rf"(?:{CELL}|[-+−]?(?:{WORD_FOR_NUMBER})|n/a|idk|[-–—]|=[^\s,;=]+)"
 """A number, or what a student writes in its place."""
+MARK, APART = r"(?:[xX×/]|masked|blocked)", r"[ \t|&,;]++"
+BLOCKED = regex(rf"(?<![^\s|&,;\[(]){MARK}(?![^\s|&,;\])\\])")
+BLOCKED_ROW = regex(
+    rf"^[ \t|\[(]*+(?:[^\W\d]\w*+[ \t]*+[:|][ \t]*+)?[-+−]?\d[\w.%]*+{APART}"
+    rf"(?:[-+−]?[\d∞][\w.%]*+{APART})*+(?:{MARK}(?:{APART}|(?![^\s\])\\])))++[ \t\r\])\\]*+$",
+    re.MULTILINE,
+)
+"""A mark of a blocked cell, and a row that ends with some of them."""
 ENTRIES = rf"{ENTRY}(?:[ \t,;]+{ENTRY})*+"
 IN_ROUND = rf"\([ \t]*{ENTRIES}[ \t,]*\)"
 ONE_LIST = rf"(?:\[[ \t]*{ENTRIES}[ \t,;]*\]|{IN_ROUND})"
@@ -123,10 +133,18 @@ class Table(Record):
 
 
 def cleaned(text: str) -> str:
-    """Return a text with blanks in place of prompts, comments and other words around matrices."""
+    """Return a text with blanks in place of prompts, comments and other words around matrices.
+
+    Marks of blocked cells at the end of a row, `x` or `masked`, become `-`.
+    """
     if not text.isascii():
         text = NO_BREAK.sub(" ", text.translate(NARROW))
-    return AROUND_ROWS.sub(lambda noise: re.sub(r"[^\n]", " ", noise[0]), text)
+    text = AROUND_ROWS.sub(lambda noise: re.sub(r"[^\n]", " ", noise[0]), text)
+    return BLOCKED_ROW.sub(lambda row: BLOCKED.sub(_as_dash, row[0]), text)
+
+
+def _as_dash(mark: re.Match[str]) -> str:
+    return "-".ljust(len(mark[0]))
 
 
 NARROW = str.maketrans("．，：＝（）【】０１２３４５６７８９", ".,:=()  0123456789")

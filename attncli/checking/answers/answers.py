@@ -48,6 +48,12 @@ from attncli.reading.document import KEYS_BESIDE_STEPS, Submission, number_type
 LIKE_BLOCKED = -999.0
 """Maximum number that programs write for the −∞ of a blocked cell."""
 
+MUCH_LOWER = 100.0
+"""Factor by which it is below the lowest right number in a cell that is not blocked. Chosen."""
+
+BLOCKED_MARKS = frozenset((*"-–—−xX×/", "masked", "blocked"))
+"""What people write into a blocked cell, in the place of −∞ or of a weight of 0."""
+
 FLOATS = ("float16", "float32", "float64")
 """Types of numbers that a program calculated, the coarsest first."""
 
@@ -80,12 +86,24 @@ class Written(Record, eq=False):
     def missing(self) -> Array:
         return self.blank if self.unreadable is None else self.blank & ~self.unreadable
 
-    def beside(self, right: Array) -> Written:
-        """Return the numbers with −∞ where a number like −1e9 stands for it."""
-        blocked = (right == -np.inf) & (self.values <= LIKE_BLOCKED)
-        return (
-            replace(self, values=np.where(blocked, right, self.values)) if blocked.any() else self
-        )
+    def beside(self, step: Step) -> Written:
+        """Return the numbers with −∞, or 0, where a mark or a number like −1e9 stands for it."""
+        right = step.array
+        is_share = step.is_weights or step.plain.startswith("exp")
+        blocked = 0.0 if is_share else -np.inf
+        if not (right == blocked).any():
+            return self
+        least = 0.0 if is_share else np.min(right, initial=0.0, where=np.isfinite(right))
+        is_low = (right == blocked) | (self.values <= MUCH_LOWER * least)
+        stands = np.zeros(right.shape, bool) if is_share else is_low & (self.values <= LIKE_BLOCKED)
+        no_number = self.unreadable
+        if no_number is not None:
+            stands[no_number] = [text in BLOCKED_MARKS for text in self.texts[no_number].tolist()]
+            no_number = no_number & ~stands
+        if not stands.any():
+            return self
+        values, unit = np.where(stands, blocked, self.values), np.where(stands, 0.0, self.unit)
+        return replace(self, values=values, unit=unit, unreadable=no_number)
 
 
 class ShapeMismatch(Record, eq=False):
@@ -320,7 +338,7 @@ def written_or_mismatch(
         return Written(values, unit, values, unreadable=unreadable)
     kinds = {one.dtype for one in matrices}
     dtype = next(filter(kinds.__contains__, FLOATS), "") or dtype_of_texts(texts.flat)
-    return Written(values, unit, texts, dtype, unreadable).beside(step.array)
+    return Written(values, unit, texts, dtype, unreadable).beside(step)
 
 
 def _are_same(first: Array, second: Array) -> bool:

@@ -267,16 +267,24 @@ class Way(Record, eq=False):
         judged = self.judge.judged.items()
         return {name for name, one in judged if one.has(WRONG) or isinstance(one, Misshapen)}
 
+    @cached_property
+    def amount_wrong(self) -> tuple[int, int]:
+        """The number of wrong steps, and of wrong numbers."""
+        return len(self.wrong), sum(one.counts["wrong"] for one in self.judge.judged.values())
+
 
 WaySearch: TypeAlias = Callable[[Way], Iterator[Way]]
 
 
 def likeliest_way(way: Way) -> Way:
-    """Return the way of working with the fewest wrong steps that makes no correct step wrong."""
+    """Return the way of working with the fewest wrong steps that makes no correct step wrong.
+
+    Of as many wrong steps, that with the fewest wrong numbers.
+    """
     for search in SEARCHES:
         for other in search(way) if way.wrong else ():
             possible = way.wrong | (other.matrices.keys() - way.matrices.keys())
-            if _is_seen(other, possible, way) and len(other.wrong) < len(way.wrong):
+            if other.amount_wrong < way.amount_wrong and _is_seen(other, possible, way):
                 way = other if other.wrong <= possible else way
     return way
 
@@ -362,7 +370,7 @@ def _in_form(
     for said, _, right in equivalent_forms.with_same_result(way.reference, possible):
         kept = {step.name for step in right.trace if step.array is before[step.name].array}
         matrices = {
-            name: one.beside(right.trace[name].array) if isinstance(one, Written) else one
+            name: one.beside(right.trace[name]) if isinstance(one, Written) else one
             for name, one in way.matrices.items()
         }
         other = replace(way, reference=right, matrices=matrices, said=(*way.said, said))

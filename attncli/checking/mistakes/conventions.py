@@ -71,8 +71,9 @@ def of_another_problem(way: Way) -> Finding | None:
     make = partial(_references, way.reference.trace.problem)
     for finding, reference in way.reference.kept(("other problems",), make):
         with suppress(InputError):
-            matrices = read_submission(way.submission, reference.trace)[0]
-            if not Way(reference, matrices, way.submission).wrong:
+            matrices, skipped = read_submission(way.submission, reference.trace)
+            is_read = len(skipped) <= len(read_submission(way.submission, way.reference.trace)[1])
+            if is_read and not Way(reference, matrices, way.submission).wrong:
                 return finding
     return None
 

@@ -26,7 +26,6 @@ from attncli.core.calculation.mistake import (
     is_input,
     is_named,
     is_projection,
-    made_by,
     made_of,
     mistake,
     negative,
@@ -47,7 +46,7 @@ from attncli.core.calculation.trace import Trace
 from attncli.core.formulas.text import text
 from attncli.core.records import replace
 from attncli.core.tape.backward_operations import Hadamard
-from attncli.core.tape.evaluation import everywhere, mapped, sources, transform
+from attncli.core.tape.evaluation import everywhere, mapped, sources, transform, walk
 from attncli.core.tape.operations import Add, Concatenate, MatMul, Scale, SoftCap, Tanh, Transposed
 from attncli.core.tape.step import Expression, Operation, ShapeError, Step
 
@@ -59,7 +58,7 @@ def _divided_by(advice: str, *letters: str) -> Mistake:
 
     @mistake("The scores were divided by {by}, not by {right}.", advice, of=Scale)
     def changes(step: Step, trace: Trace) -> Changes:
-        scale, sizes = made_by(Scale, step), trace.problem.sizes
+        scale, sizes = _scale_in(step), trace.problem.sizes
         if scale is None or not divides_by_root(scale):
             return
         right = text(ROOT_OF_D_K), text(scale.value or ROOT_OF_D_K)
@@ -71,9 +70,14 @@ def _divided_by(advice: str, *letters: str) -> Mistake:
                 by = sqrt(size) if letter[0] == "√" else float(size)
                 root = f" = √{size}" if letter[0] == "√" else ""
                 words = {"by": (letter, f"{letter}{root} = {by:.4g}"), "right": right}
-                yield replace(scale, times=1.0, over=by), words
+                yield put(made_of(step), scale, replace(scale, times=1.0, over=by)), words
 
     return changes
+
+
+def _scale_in(step: Step) -> Scale | None:
+    """Return the factor of a step, also where its result is masked at once."""
+    return next((node for node in walk(made_of(step)) if isinstance(node, Scale)), None)
 
 
 not_scaled = passed_over(Scale, "The scores were not scaled.")
@@ -99,7 +103,7 @@ scale_inverted = instead(Scale, inverted)
 def scaled_needlessly(step: Step, trace: Trace) -> Changes:
     """Divide by √d_k where the problem does not ask for it, or one step too early."""
     node, size = made_of(step), trace.problem.sizes.size("d_k")
-    is_scaled = any(made_by(Scale, other) for other in trace if other.stem == "scaled")
+    is_scaled = any(map(_scale_in, (other for other in trace if other.stem == "scaled")))
     when = "which comes one step later" if is_scaled else "which is not asked for"
     scores: Expression | None = node.operand if isinstance(node, Exp) else node
     if step.stem in ADJUSTED:

@@ -27,7 +27,7 @@ from attncli.core.calculation.mistake import (
 from attncli.core.calculation.trace import Trace
 from attncli.core.problem.keys import KINDS
 from attncli.core.records import replace
-from attncli.core.tape.evaluation import array_of, rewritten, sources, walk
+from attncli.core.tape.evaluation import array_of, everywhere, rewritten, sources, walk
 from attncli.core.tape.operations import Add, Divide, MatMul, Scale, Transposed
 from attncli.core.tape.step import Expression, Operation, Step
 
@@ -248,7 +248,7 @@ def step_transposed(step: Step, trace: Trace) -> Changes:
 
 PIECES = "A head is a contiguous piece of every row: the first d_k features are head 1."
 
-_of_heads = partial(mistake, of=SplitHeads | MergeHeads)
+_of_heads = partial(mistake, of=SplitHeads | MergeHeads | MatMul)
 
 
 @_of_heads("Neighbouring features went to different heads.", PIECES)
@@ -256,11 +256,7 @@ def heads_interleaved(step: Step, trace: Trace) -> Changes:
     return _other_heads(step, trace, split_in_turns, merged_in_turns)
 
 
-@mistake(
-    "The numbers were filled into the heads line by line, as reshape does.",
-    PIECES,
-    of=SplitHeads | MergeHeads,
-)
+@_of_heads("The numbers were filled into the heads line by line, as reshape does.", PIECES)
 def heads_reshaped(step: Step, trace: Trace) -> Changes:
     """The axes of heads and tokens were not exchanged, as is needed before or after a reshape."""
     return _other_heads(step, trace, split_by_lines, merged_by_lines)
@@ -277,12 +273,28 @@ def _other_heads(
         elif isinstance(node, MergeHeads):
             yield wrong(merged, node.operand)
 
+    def again(heads: Any) -> Any:  # where Q, K and V were written before they were cut
+        batch, count, n, size = heads.shape
+        whole = np.moveaxis(heads, 1, 2).reshape(batch, 1, n, count * size)
+        return split(whole, heads=count)
+
     yield from rewritten(made_of(step), rule)
+    later = {
+        one.name: everywhere(made_of(one), _cut(one, again)) for one in trace if _cut(one, again)
+    }
+    if step.name in later:
+        yield later if step.name == next(iter(later)) else {step.name: later[step.name]}
     change = rewritten_steps(trace, ("Q", "K", "V", "concat", "output"), rule)
     cut = {name: other for name, other in change.items() if name in ("Q", "K", "V")}
     if len(cut) > 1 and step.name == next(iter(cut)):  # or it would be tried three times
         yield cut
         yield change
+
+
+def _cut(step: Step, again: Callable[[Any], Any]) -> dict[Expression, Expression]:
+    """Return Q, K and V of several heads, as a step takes them, that are cut anew."""
+    of_heads = [one for one in sources(step) if is_named(one, ("Q", "K", "V"))]
+    return {one: wrong(again, one) for one in of_heads if one.array.shape[1] > 1}
 
 
 def split_by_lines(array: Any, heads: int) -> Any:

@@ -27,7 +27,7 @@ SEPARATED = (  # digits with separators, or with a decimal comma
 MISREAD = {ord("l"): "1", ord("I"): "1", ord("O"): "0", ord("o"): "0"}  # letters like digits
 NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 SMALL_SIGNS = str.maketrans({"½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3/4", "²": "^2"})
-INFINITE = ("inf", "infinity", "∞")
+INFINITE = ("inf", "infty", "infinity", "∞")
 
 
 REMAINDERS: dict[str, Callable[..., tree.Formula]] = {
