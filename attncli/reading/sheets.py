@@ -17,7 +17,7 @@ from attncli.core.tape.cell_names import ALIASES, LETTERS, may_mean_step
 from attncli.core.text.strings import OF_LAYER, regex
 from attncli.reading import document
 from attncli.reading.cells import CellRow, NamedBlock, NamedBlocks, Table, cell_name, trimmed
-from attncli.reading.document import KnownClass, Options
+from attncli.reading.document import STUDENT_KEYS, KnownClass, Options
 from attncli.reading.workbook import Position, Sheet, rectangle, refuse_large
 
 SIGN = regex(r"[^\w\s.,;:?~'\"#%&@∞-]{1,3}")
@@ -112,6 +112,8 @@ class Page:
             first, *others = (n for n, cell in enumerate(row.cells) if cell)
             start = row.after(first)
             text = start.cells[0]
+            if (key := text.rstrip(": ").casefold()) in STUDENT_KEYS and key in self._options:
+                start = start._replace(cells=[key, *start.cells[1:]])
             is_alone = not others and is_word(text)
             if not rows and self._is_setting(start.cells):
                 self.settings += trimmed([start])

@@ -18,7 +18,8 @@ MAX_BETWEEN = 200
 """Maximum number of characters between matrices of one calculation, and of a line with a name."""
 PROMPT = r"(?:>{1,3}|In ?\[\d+\]:=?|Out\[\d+\] ?[:=]|octave:\d+>|julia>)(?=\s)"
 AROUND_ROWS = regex(
-    rf"^{PROMPT}|^(?:\.\.\.|\+)(?=[ \t])|^[ \t]*(?:```|~~~)[^\n]*"
+    rf"^{PROMPT}|^\[?(?:[\d./-]{{6,10}},? )?\d{{1,2}}:\d\d(?::\d\d)?\]?(?: -)? [^\W\d][^\n:=\[\]]{{0,30}}:(?=[ \t])"
+    rf"|^(?:\.\.\.|\+)(?=[ \t])|^[ \t]*(?:```|~~~)[^\n]*"
     r"|(?<=[^\s#])[ \t]+(?:#(?!\S)|//)[^\n|]*|(?:^|(?<=[\s;]))%[ \t]*(?=[^\W\d])[^\n|]*"
     r"|^[ \t]*(?:%[^\n]*|//[^\n]*|#(?!#)[^\n=]*(?:=|<-)[^\n]*[\[(][^\n]*)"
     r"|<!--(?! answer)[^\n]{0,300}?-->|/\*[^\n]{0,300}?\*/|^[ \t]*/\*(?:[^*]|\*(?!/)){0,1000}+\*/"
@@ -135,12 +136,19 @@ class Table(Record):
 def cleaned(text: str) -> str:
     """Return a text with blanks in place of prompts, comments and other words around matrices.
 
-    Marks of blocked cells at the end of a row, `x` or `masked`, become `-`.
+    Marks of blocked cells at the end of a row, `x` or `masked`, become `-`; where 0,25 shows that a
+    comma is a decimal one, so does it in 1,250.
     """
     if not text.isascii():
         text = NO_BREAK.sub(" ", text.translate(NARROW))
     text = AROUND_ROWS.sub(lambda noise: re.sub(r"[^\n]", " ", noise[0]), text)
+    if DECIMAL.search(text) and not re.search(r"\d\.\d", text):
+        text = re.sub(r"(?<![\d,.])([1-9]\d{0,2}),(?=\d{3}(?![\d,.]))", r"\1.", text)
     return BLOCKED_ROW.sub(lambda row: BLOCKED.sub(_as_dash, row[0]), text)
+
+
+DECIMAL = regex(r"(?<![^\s|&;])0,\d{2,}+(?![^\s|&;%])")
+"""A number that cannot have another comma than a decimal one."""
 
 
 def _as_dash(mark: re.Match[str]) -> str:

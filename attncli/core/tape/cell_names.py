@@ -242,22 +242,25 @@ K_rotated: rotatedk rotatedkeys krope krot ropek hookrotk keystates kr kpe
 K_all: allkeys kcache keycache
 V_all: allvalues vcache valuecache
 scores: s e score qkt ktq qk rawscores attentionscores energy energies similarity similarities \
-    dotproducts logits attnscores
-scaled: scaledscores scoresscaled scaling qkt/√dk ktq/√dk s/√dk scores/√dk
+    dotproducts logits attnscores attentionscores attentionlogits q@kt q@k' qk'
+scaled: scaledscores scoresscaled scaling qkt/√dk ktq/√dk s/√dk scores/√dk scaleby√dk \
+    divideby√dk dividedby√dk
 capped: cappedscores
 biased: biasedscores
 masked: maskedscores scoresmasked hookattnscores scaledandmaskedscores maskedandscaledscores \
-    masking logits aftermasking afterthemask scaledandmasked scaledmaskedscores maskedscaledscores
+    masking logits aftermasking afterthemask scaledandmasked scaledmaskedscores maskedscaledscores \
+    applymask applythemask maskedattentionscores qkt/√dk+m qkt/√dk+mask
 exp: exps exponential exponentials expscores numerator numerators
 sum: sums rowsum rowsums total totals denominator denominators
 weights: a p α alpha alphas weight attention attn attentionweights attnweights attentionmatrix \
     softmax probabilities softmaxqkt/√dk softmaxqkt softmaxscores softmaxscaled softmaxs/√dk \
-    softmaxscores/√dk attentions attnoutputweights hookpattern probs attentionprobs attnprobs
+    softmaxscores/√dk attentions attnoutputweights hookpattern probs attentionprobs attnprobs \
+    applysoftmax attentionscores
 context: c z contexts contextvector contextvectors contextvec contextvecs \
-    allcontextvecs headoutputs av hookz
+    allcontextvecs headoutputs av hookz multiplybyv weightedsum weightedsumofvalues
 concat: z concatenated concatenation concatheads headsconcatenated
 output: z y o out outputs result attentionoutput av va attnoutput hookattnout \
-    attentionq,k,v softmaxqkt/√dkv softmaxqktv
+    attentionq,k,v softmaxqkt/√dkv softmaxqktv multiplybyv weightedsum weightedsumofvalues
 """
 ALIASES = {
     name: [*words.split(), *words_for(name)]

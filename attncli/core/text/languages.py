@@ -25,7 +25,7 @@ scaled: skaliert skalierte skaliertescores skaliertewerte skalierung
 masked: maskiert maskierte maskiertescores maskierung
 exp: exponentialfunktion exponentialwerte zähler zaehler
 sum: summe summen zeilensumme zeilensummen nenner
-weights: gewicht gewichte aufmerksamkeit aufmerksamkeitsgewichte attentiongewichte \
+weights: gewicht gewichte softmaxgewichte aufmerksamkeit aufmerksamkeitsgewichte attentiongewichte \
     aufmerksamkeitsmatrix wahrscheinlichkeiten
 context: kontext kontextvektor kontextvektoren
 concat: verkettung verkettet konkatenation
