@@ -18,7 +18,8 @@ MAX_BETWEEN = 200
 """Maximum number of characters between matrices of one calculation, and of a line with a name."""
 PROMPT = r"(?:>{1,3}|In ?\[\d+\]:=?|Out\[\d+\] ?[:=]|octave:\d+>|julia>)(?=\s)"
 AROUND_ROWS = regex(
-    rf"^{PROMPT}|^\[?(?:[\d./-]{{6,10}},? )?\d{{1,2}}:\d\d(?::\d\d)?\]?(?: -)? [^\W\d][^\n:=\[\]]{{0,30}}:(?=[ \t])"
+    rf"^{PROMPT}|^\[?(?:[\d./-]{{6,10}},? )?\d{{1,2}}:\d\d(?::\d\d)?\]?(?: -)? "
+    r"[^\W\d][^\n:=\[\]]{0,30}:(?=[ \t])"  # who wrote a line of a chat, and when
     rf"|^(?:\.\.\.|\+)(?=[ \t])|^[ \t]*(?:```|~~~)[^\n]*"
     r"|(?<=[^\s#])[ \t]+(?:#(?!\S)|//)[^\n|]*|(?:^|(?<=[\s;]))%[ \t]*(?=[^\W\d])[^\n|]*"
     r"|^[ \t]*(?:%[^\n]*|//[^\n]*|#(?!#)[^\n=]*(?:=|<-)[^\n]*[\[(][^\n]*)"

@@ -322,10 +322,18 @@ def labelled_texts(raw: Any, path: KeyPath, ragged: bool) -> tuple[Array, Labels
 
 
 def _whole_rows(raw: Any, ragged: bool) -> Any:
-    """Return nested lists with blank cells for rows, or ends of rows, that are left out."""
+    """Return nested lists with blank cells for rows, or ends of rows, that are left out.
+
+    In a triangle, as of what a causal mask leaves, the others are marked as blocked, by `-`.
+    """
     first = next((row for row in raw if isinstance(row, list) and row), None)
     if first and not isinstance(first[0], list):
         raw = [[""] * len(first) if row in ([], None, "", "~") else row for row in raw]
+        lengths = [len(row) if isinstance(row, list) else 0 for row in raw]
+        if len(raw) > 2 and lengths == [*range(1, len(raw) + 1)]:
+            raw = [[*row, *"-" * (len(raw) - len(row))] for row in raw]
+    elif first:
+        return [_whole_rows(one, ragged) if isinstance(one, list) else one for one in raw]
     return _padded(raw) if ragged else raw
 
 

@@ -94,8 +94,8 @@ MAX_KEY_LENGTH = 100
 def key_of(word: str) -> str:
     r"""Return the key that a word means; a word that is no other name is returned as it is.
 
-    >>> [key_of(word) for word in ("WQ", "W^Q", "W_query", r"\mathbf{Q}", "num_heads", "Tokens")]
-    ['W_q', 'W_q', 'W_q', 'Q', 'heads', 'tokens']
+    >>> [key_of(word) for word in ("WQ", "W^Q", "W_query", r"\mathbf{Q}", "num_heads", "dL/dV")]
+    ['W_q', 'W_q', 'W_q', 'Q', 'heads', 'd_V']
     """
     if word in KEYS or len(word) > MAX_KEY_LENGTH:
         return word
@@ -107,8 +107,7 @@ def key_of(word: str) -> str:
         return f"{derivative[1] or 'd'}_{_part(weight)}"
     folded = word if len(word) < 3 else word.casefold()  # Query, but x is no X
     aliases = _by_alias(len(KEYS))
-    known = folded if folded in KEYS else _weight(word)
-    return aliases.get(word) or aliases.get(folded) or known
+    return aliases.get(word) or aliases.get(folded) or _weight(word)
 
 
 def _part(word: str) -> str:
