@@ -191,14 +191,11 @@ def test_states_may_be_rotated_or_not() -> None:
     assert report.skipped == (("query_states", hint),)
 
 
-def test_attention_scores_of_a_program_are_weights_in_keras() -> None:
-    """People call the scores so, who write lists; an array under this name has two readings."""
-    with pytest.raises(InputError) as caught:
-        attncli.check(attncli.Problem(**KEYS), {"attention_scores": numbers(KEYS)["weights"]})
-    assert str(caught.value).splitlines() == [
-        "attention_scores may mean scores or weights here",
-        "  write weights for what Keras calls so, or scores",
-    ]
+def test_attention_scores_are_weights_in_keras() -> None:
+    """People call the scores so, and others the weights: the numbers tell."""
+    steps = {"attention_scores": numbers(KEYS)["weights"]}
+    report = attncli.check(attncli.Problem(**KEYS), steps)
+    assert (report.verdict, report.said) == ("correct", ("attention_scores is read as weights.",))
     problem = attncli.Problem(X=[[1, 0], [0, 1]], score="dot")
     for scores, verdict in (([[1, 0], [0, 1]], "correct"), ([[1, 0], [0, 2]], "wrong")):
         assert attncli.check(problem, {"attention_scores": scores}).verdict == verdict

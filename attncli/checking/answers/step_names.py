@@ -53,12 +53,8 @@ Meaning: TypeAlias = tuple[Step, At, bool]
 def find_answer(word: str, trace: Trace, raw: Any = None) -> Meaning:
     """Return which step the key of an answer means, which of its cells, and whether transposed.
 
-    A key is whatever `attn explain` reads; also as a heading, such as `weights (softmax)`. An array
-    called attention_scores is refused, as Keras gives the weights that name.
+    A key is whatever `attn explain` reads; also as a heading, such as `weights (softmax)`.
     """
-    if word == "attention_scores" and hasattr(raw, "dtype"):
-        hint = "write weights for what Keras calls so, or scores"
-        raise fail("attention_scores may mean scores or weights here", word, hint=hint)
     meaning = (is_one_number(raw) and in_row(word, trace)) or _meaning(word, trace)
     if isinstance(meaning, InputError):
         raise InputError(*meaning.faults)
