@@ -249,6 +249,15 @@ def test_shapes_of_heads() -> None:
     )
 
 
+def test_an_output_may_have_the_axes_of_heads() -> None:
+    """As `scaled_dot_product_attention` returns it, or with the heads after the tokens."""
+    given = attncli.Problem(X=X64, heads=2)
+    context = attncli.compute(given)["context"].value
+    for output in (context, context.swapaxes(0, 1)):
+        assert attncli.check(given, {"output": output}).verdict == "correct"
+        assert attncli.check(given, {"output": output + 1}).first_wrong_step == "output"
+
+
 def test_arrays_beside_lists_and_odd_arrays() -> None:
     steps = dump("weights", "output")
     mixed = {"weights": steps["weights"], "output": steps["output"].tolist()}

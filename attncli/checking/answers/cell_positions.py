@@ -12,6 +12,7 @@ import numpy as np
 
 from attncli.checking.answers.step_names import At
 from attncli.core.arithmetic.elements import Array
+from attncli.core.attention.scores import MergeHeads
 from attncli.core.errors import Fault, KeyPath, collected, fail, refuse
 from attncli.core.numbers.last_place import numbers_of
 from attncli.core.numbers.written import BLANK_CELLS
@@ -95,6 +96,9 @@ def _layouts(step: Step, cells: Array, wanted: Shape) -> list[Array]:
     """Return a matrix in each layout of the step that has its shape, the usual one first."""
     shape = step.value.shape
     as_is = [cells.reshape(wanted)] if _same_but_ones(cells.shape, wanted) else []
+    if isinstance(step.operation, MergeHeads) and cells.ndim == len(wanted) + 1:
+        alike = [one for one in (cells, cells.swapaxes(-2, -3)) if one.shape[-3] == wanted[-2]]
+        return [one.reshape(wanted) for one in alike if one.size == prod(wanted)]
     has_heads = "head" in step.leading and len(step.trailing) == 2
     if cells.shape == wanted or wanted != shape or not has_heads:
         return as_is
