@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from attncli.checking.answers.answers import Matrices, Written
+from attncli.checking.answers.answers import LIKE_BLOCKED, Matrices, Written
 from attncli.checking.answers.program_arrays import sizes_of
 from attncli.checking.comparison import Comparison, most_of
 from attncli.checking.errors_of_floats import distance
@@ -291,6 +291,10 @@ def explained(trace: Trace, arrays: Matrices, marking: Marking, dtype: str) -> W
         coarse, of_coarse = compared(trace, arrays, marking, "float32")
         if coarse.wrong:
             searched, of_searched = coarse, of_coarse
+    masked = [(words, one, _causes(one)) for words, one in _masked_alike(searched)]
+    if found := [way for way in masked if way[2]]:
+        words, way, causes = min(found, key=lambda way: len(way[2]))
+        return WithCauses(way, (*of_searched, words), causes, "")
     causes, why = _causes(searched), ""
     if causes and searched.wrong[0] != best.wrong[0]:
         best, said = searched, of_searched
@@ -326,6 +330,20 @@ def _causes(comparison: Comparison) -> dict[str, Finding]:
         about = comparison.marking, comparison.dtype
         comparison = Comparison(trace, comparison.matrices, *about)
     return found
+
+
+def _masked_alike(comparison: Comparison) -> Iterator[tuple[str, Comparison]]:
+    """Yield right ways by which scores are blocked where a mask shows in arrays."""
+    trace, matrices = comparison.trace, comparison.matrices
+    arrays = {name: one.values for name, one in matrices.items() if isinstance(one, Written)}
+    blocked = {name: array <= LIKE_BLOCKED for name, array in arrays.items()}
+    early = [
+        n for n, cells in blocked.items() if cells.any() and not np.isinf(trace[n].array).any()
+    ]
+    for words, change in right_ways(trace, matrices) if early else ():
+        other = equivalent_forms.with_change(trace, change)
+        if all(np.array_equal(other[name].array == -np.inf, blocked[name]) for name in early):
+            yield words, Comparison(other, matrices, comparison.marking, comparison.dtype)
 
 
 def compared(

@@ -436,6 +436,16 @@ def test_each_cause_in_a_dump_is_named() -> None:
     assert [*attncli.check(given, steps).findings] == ["weights"]
 
 
+def test_a_cause_beside_scores_that_are_masked_at_once() -> None:
+    """−∞ shows which scores a program kept, also where their numbers are wrong."""
+    given = problem(X=X64)
+    wrong = attncli.compute(given.with_keys({"scale": "1/sqrt(d_model)"}))
+    steps = {"scores": wrong["masked"].value, "weights": wrong["weights"].value}
+    report = attncli.check(given, steps)
+    assert report.said == ("scores holds the masked scores.",)
+    assert {one.id for one in report.findings.values()} == {"scaled_by_sqrt_d_model"}
+
+
 def test_two_causes_that_give_the_same_are_both_named() -> None:
     given = attncli.Problem(X=X64, positions="rope")
     right = attncli.compute(given)

@@ -248,7 +248,7 @@ def step_transposed(step: Step, trace: Trace) -> Changes:
 
 PIECES = "A head is a contiguous piece of every row: the first d_k features are head 1."
 
-_of_heads = partial(mistake, of=SplitHeads | MergeHeads | MatMul)
+_of_heads = partial(mistake, of=SplitHeads | MergeHeads)
 
 
 @_of_heads("Neighbouring features went to different heads.", PIECES)
@@ -273,28 +273,12 @@ def _other_heads(
         elif isinstance(node, MergeHeads):
             yield wrong(merged, node.operand)
 
-    def again(heads: Any) -> Any:  # where Q, K and V were written before they were cut
-        batch, count, n, size = heads.shape
-        whole = np.moveaxis(heads, 1, 2).reshape(batch, 1, n, count * size)
-        return split(whole, heads=count)
-
     yield from rewritten(made_of(step), rule)
-    later = {
-        one.name: everywhere(made_of(one), _cut(one, again)) for one in trace if _cut(one, again)
-    }
-    if step.name in later:
-        yield later if step.name == next(iter(later)) else {step.name: later[step.name]}
     change = rewritten_steps(trace, ("Q", "K", "V", "concat", "output"), rule)
     cut = {name: other for name, other in change.items() if name in ("Q", "K", "V")}
     if len(cut) > 1 and step.name == next(iter(cut)):  # or it would be tried three times
         yield cut
         yield change
-
-
-def _cut(step: Step, again: Callable[[Any], Any]) -> dict[Expression, Expression]:
-    """Return Q, K and V of several heads, as a step takes them, that are cut anew."""
-    of_heads = [one for one in sources(step) if is_named(one, ("Q", "K", "V"))]
-    return {one: wrong(again, one) for one in of_heads if one.array.shape[1] > 1}
 
 
 def split_by_lines(array: Any, heads: int) -> Any:
@@ -319,6 +303,24 @@ def merged_in_turns(array: Any) -> Any:
     """The first feature of every head, then the second: (batch, h, n, d) → (batch, 1, n, h·d)."""
     batch, heads, n, width = array.shape
     return np.moveaxis(array, 1, 3).reshape(batch, 1, n, heads * width)
+
+
+@mistake("Neighbouring features went to different heads.", PIECES, of=MatMul)
+def heads_taken_in_turns(step: Step, trace: Trace) -> Changes:
+    """The same below Q, K and V as a whole: in all steps that take a head of them."""
+
+    def heads_of(one: Step) -> dict[Expression, Expression]:
+        taken = [x for x in sources(one) if is_named(x, ("Q", "K", "V"))]
+        return {x: wrong(in_turns, x) for x in taken if x.array.shape[1] > 1}
+
+    change = {one.name: everywhere(made_of(one), heads_of(one)) for one in trace if heads_of(one)}
+    if step.name in change:
+        yield change if step.name == next(iter(change)) else change[step.name]
+
+
+def in_turns(heads: Any) -> Any:
+    batch, count, n, size = heads.shape
+    return split_in_turns(np.moveaxis(heads, 1, 2).reshape(batch, 1, n, count * size), count)
 
 
 @mistake(
