@@ -313,9 +313,15 @@ def heads_taken_in_turns(step: Step, trace: Trace) -> Changes:
         taken = [x for x in sources(one) if is_named(x, ("Q", "K", "V"))]
         return {x: wrong(in_turns, x) for x in taken if x.array.shape[1] > 1}
 
-    change = {one.name: everywhere(made_of(one), heads_of(one)) for one in trace if heads_of(one)}
-    if step.name in change:
-        yield change if step.name == next(iter(change)) else change[step.name]
+    every = trace if trace.problem.heads > 1 and heads_of(step) else ()
+    products = [one for one in every if heads_of(one) and made_of_product(one)]
+    if step in products:
+        change = {one.name: everywhere(made_of(one), heads_of(one)) for one in products}
+        yield change if step is products[0] else change[step.name]
+
+
+def made_of_product(step: Step) -> bool:
+    return any(isinstance(node, MatMul) for node in walk(made_of(step)))
 
 
 def in_turns(heads: Any) -> Any:
