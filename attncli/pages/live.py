@@ -56,16 +56,14 @@ def live_trace(problem: Problem) -> Trace:
     scale that layers share, but that is a different number in each (√d_k), cannot be changed. The
     step `masked` is there even if nothing is blocked, so that cells can be blocked on the page.
     """
-    tagged = with_tagged_numbers(problem)
-    trace = compute(tagged)
-    m, is_softmax = problem.keys, problem.rules.normalize.name == "softmax"
-    is_masked = any(step.plain == "mask" for step in trace.inputs.values())
-    if is_masked or problem.round or problem.gradient or not is_softmax:
-        return trace
-    kind = KINDS[problem.kind]
-    if "mask" not in kind.shapes or not kind.by_position or m == 1:
-        return trace
-    masked = tagged.with_rules(lambda rules, named: replace(rules, mask={"shown": True}))
+    tagged, kind = with_tagged_numbers(problem), KINDS[problem.kind]
+    can_block = "mask" in kind.shapes and kind.by_position and problem.keys != 1
+    is_softmax = problem.rules.normalize.name == "softmax"
+    if problem.round or problem.gradient or not (can_block and is_softmax):
+        return compute(tagged)
+    masked = tagged.with_rules(
+        lambda rules, named: replace(rules, mask={**rules.mask, "shown": True})
+    )
     return replace(compute(masked), problem=tagged)
 
 

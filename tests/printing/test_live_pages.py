@@ -175,6 +175,15 @@ def test_what_does_not_choose_is_worked_alike_whatever_the_numbers(name: str) ->
         assert len({tuple(form.structure for form in one.forms) for one in made}) == 1
 
 
+def test_cells_of_every_layer_can_be_blocked_also_beside_a_masked_one() -> None:
+    layer: dict[str, object] = {key: [[1, 0], [0, 1]] for key in ("W_q", "W_k", "W_v")}
+    layers = [{**layer, "mask": "causal"}, layer]
+    x = [[1, 0.5], [0, 1]]
+    trace = live_trace(attncli.Problem(X=x, layers=layers, kind="transformer", norm="none"))
+    masks = {key: one.array.ravel().tolist() for key, one in trace.inputs.items() if "mask" in key}
+    assert masks == {"layers.1.mask": [1, 0, 1, 1], "mask": [1, 1, 1, 1]}
+
+
 def live(name: str) -> str:
     trace = attncli.compute(attncli.load(SAMPLES / f"{name}.yaml"))
     return attncli.render(trace, "html", live=True)
