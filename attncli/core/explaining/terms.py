@@ -256,16 +256,10 @@ def structure(term: Term, leaves: list[Term], others: list[Term]) -> object:
 
 
 class StepTerms:
-    """The terms of the steps of one trace; each operation is worked once.
-
-    With `numbers`, which gives other numbers of the steps before, the first cell of a step is
-    worked alone: it mostly shows that the other cells are not needed.
-    """
+    """The terms of the steps of one trace, or of other numbers; each operation is worked once."""
 
     def __init__(self, numbers: Callable[[Step], Array] | None = None) -> None:
         self.numbers = numbers or (lambda step: step.array)
-        self.is_trace = numbers is None
-        self.begun: set[Step] = set()
         self.inputs: dict[Step, Array] = {}
         self.whole: set[Step] = set()  # those of `inputs` whose leaves are all there
         self.done: dict[Step, Array] = {}
@@ -274,9 +268,7 @@ class StepTerms:
         """Return how a cell of a step's array was made."""
         if step.operation is None:
             return term_of(self.leaves(step)[at])
-        is_first = not self.is_trace and step not in self.begun
-        self.begun.add(step)
-        if step.array.ndim == 4 and (is_first or step.array.size > LARGE):
+        if step.array.ndim == 4 and step.array.size > LARGE:
             batch, head, row, column = at  # worked alone
             region = (slice(row, row + 1), slice(column, column + 1))
             worked = evaluate_region(step.operation, region, self.leaves, Constant)
