@@ -6,7 +6,7 @@ What a cause gives is looked at in a few rows first: most are far off there.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,11 +17,15 @@ from attncli.checking.comparison import Comparison, most_of
 from attncli.checking.errors_of_floats import distance
 from attncli.checking.judging import equivalent_forms, judged_steps
 from attncli.checking.judging.judged_steps import Difference, Finding
+from attncli.checking.judging.operands import Reference
 from attncli.checking.mistakes.conventions import by_conventions
 from attncli.checking.naming.catalogued import is_like, mistakes_before
 from attncli.checking.right_ways import right_ways
 from attncli.checking.some_rows import SomeRows
+from attncli.checking.some_times import of_all_times, some_times
+from attncli.checking.two_causes import ChangedSteps, both
 from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.machine import free_memory, of_bytes
 from attncli.core.attention.scores import SplitHeads
 from attncli.core.calculation.compute import compute
 from attncli.core.calculation.mistake import made_of, wrong
@@ -29,9 +33,9 @@ from attncli.core.calculation.trace import Trace
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, replace
-from attncli.core.tape.evaluation import ALL, Change, Replay, array_of, cut, everywhere, walk
+from attncli.core.tape.evaluation import ALL, Change, Replay, array_of, cut
 from attncli.core.tape.operations import TOKEN_AXES
-from attncli.core.tape.step import Expression, Operation, Step
+from attncli.core.tape.step import Step
 
 FEW_WRONG = 5
 """Maximum number of wrong numbers, among a hundred times as many, for which no cause is sought:
@@ -61,11 +65,11 @@ BLOCKING_EFFECT = 1.0
 MIN_APART = 1e-6
 """Minimum share of one effect that is no multiple of another: below it they are one. Chosen."""
 
+MEMORY_OF_SEARCH = 5
+"""Memory that the search takes, in multiples of that of all steps. Measured: 3.8 to 4.4."""
+
 NOT_RIGHT = (judged_steps.WRONG, judged_steps.FOLLOWS)
 """Statuses of numbers that differ from the right ones."""
-
-ChangedSteps: TypeAlias = tuple[Finding, Change]
-"""A possible cause that is a change of some steps: its description, and the change."""
 
 Cause: TypeAlias = tuple[Finding, Change | Problem]
 """A possible cause; it may also be that another problem was calculated."""
@@ -75,7 +79,7 @@ class CauseSearch:
     """The search for what was calculated instead of the right numbers."""
 
     def __init__(self, comparison: Comparison) -> None:
-        self._comparison, self._trace = comparison, comparison.trace
+        self.comparison, self._trace = comparison, comparison.trace
         first = comparison.steps[comparison.wrong[0]]
         assert isinstance(first, Difference)  # as the others hold nothing wrong
         self._first, step = first, first.step
@@ -107,7 +111,7 @@ class CauseSearch:
         Of several the nearest; another that gives the same within the error is named, too. After
         another cause a mistake is likelier, as a convention would show before.
         """
-        first, matrices = self._first, self._comparison.matrices
+        first, matrices = self._first, self.comparison.matrices
         if first.counts["wrong"] <= FEW_WRONG < first.codes.size / 100:
             return None
         steps = [*self._trace.steps]
@@ -120,7 +124,7 @@ class CauseSearch:
         if is_wide and (fitting := self._fitting(conventions, every)):
             return nearest(fitting)
         convention_count = len(self._effects)
-        possible = () if first.fault else mistakes_before(self._comparison, first.step)
+        possible = () if first.fault else mistakes_before(self.comparison, first.step)
         mistakes = self._near((one.finding(first.step), one.change) for one in possible)
         if fitting := self._fitting(mistakes, before):
             of_all = [one for one in fitting if self.misfit(every, one[2]) <= 1]
@@ -140,6 +144,17 @@ class CauseSearch:
                     if self.misfit(every, pair_of_causes[1]) <= 1:
                         return pair_of_causes
         return None
+
+    def confirmed(self, found: Finding) -> Cause | None:
+        """Return the cause of a few times as it is said of all, if it gives the arrays."""
+        trace, step, matrices = self._trace, self._first.step, self.comparison.matrices
+        each = [[*of_all_times(trace, step, one)] for one in found.together or (found, *found.also)]
+        pairs = (both(trace, *pair) for pair in (product(*each) if found.together else ()))
+        causes = [*filter(None, pairs)] if found.together else [*chain.from_iterable(each)]
+        steps = [*trace.steps]
+        before = [name for name in steps[: steps.index(step.name) + 1] if name in matrices]
+        fitting = self._fitting(causes, matrices) or self._fitting(causes, before)
+        return nearest(fitting) if fitting else None
 
     def _near(self, causes: Iterable[Cause]) -> list[Cause]:
         """Return the causes that give a few rows of the first wrong array; note their effects."""
@@ -164,10 +179,10 @@ class CauseSearch:
 
     def gives_first(self, change: Change) -> bool:
         """Return True if the first wrong array is what is calculated instead."""
-        return self._few_rows(change)[0] and self.misfit(self._comparison.wrong[:1], change) <= 1
+        return self._few_rows(change)[0] and self.misfit(self.comparison.wrong[:1], change) <= 1
 
     def is_off(self, name: str) -> bool:
-        return any(map(self._comparison.steps[name].has, NOT_RIGHT))
+        return any(map(self.comparison.steps[name].has, NOT_RIGHT))
 
     def _pairs(self, convention_count: int) -> Iterator[tuple[list[ChangedSteps], ...]]:
         """Yield pairs of causes, each with those that give the same rows: two conventions first.
@@ -204,7 +219,7 @@ class CauseSearch:
             same, other = self._calculated(instead)
         else:
             same, other = self._replayed(instead)
-        comparison = self._comparison
+        comparison = self.comparison
         farthest, is_seen = 0.0, False
         for name in names:
             if name in same:
@@ -236,7 +251,7 @@ class CauseSearch:
             numbers = step.on_paper(array)
             if self._first.fault:
                 of_row = sizes_of(array[:, :, :1].shape)
-                of_array = sizes_of(self._comparison.matrices[step.name].texts.shape)
+                of_array = sizes_of(self.comparison.matrices[step.name].texts.shape)
                 others = (of_array[:i] + of_array[i + 1 :] for i in range(len(of_array)))
                 return of_row in (of_array, *others), None
             is_off = distance(self._wrong.reshape(numbers.shape), numbers) > self._limit
@@ -277,12 +292,25 @@ class WithCauses(NamedTuple):
     no_cause: str  # why none is known, where that is known; else nothing
 
 
-def explained(trace: Trace, arrays: Matrices, marking: Marking, dtype: str) -> WithCauses:
+def explained(
+    reference: Reference, arrays: Matrices, marking: Marking, dtype: str, asked: Collection[str]
+) -> WithCauses:
     """Compare arrays of a program, and search for what it calculated instead.
+
+    Of a large calculation, every step is worked only if one of the arrays is wrong.
 
     Numbers of float64 may be no better than float32: that divided by `np.sqrt(d_k)` is float64. So
     the cause is sought within the error of float32, if anything is wrong by more than that.
     """
+    steps = reference.trace
+    if not (reference.has_numbers or steps.added):
+        best, said = compared(compute(steps.problem, {*arrays, *asked}), arrays, marking, dtype)
+        size = sum(step.array.nbytes for step in (*steps, *steps.inputs.values()))
+        needed, room = MEMORY_OF_SEARCH * size, free_memory()
+        if not best.wrong or needed > room:
+            words = f"that takes about {of_bytes(needed)} of memory, and {of_bytes(room)} are free"
+            return WithCauses(best, said, EMPTY, f"the cause is not sought: {words}")
+    trace = reference.whole.trace.unrounded or reference.whole.trace
     best, said = compared(trace, arrays, marking, dtype)
     if not best.wrong:
         return WithCauses(best, said, EMPTY, "")
@@ -311,7 +339,7 @@ def _causes(comparison: Comparison) -> dict[str, Finding]:
     found: dict[str, Finding] = {}
     while comparison.wrong:
         search = CauseSearch(comparison)
-        if not (cause := search.cause(is_first=not found)):
+        if not (cause := cause_of(search, is_first=not found)):
             break
         found[comparison.wrong[0]] = cause[0]
         rest = [name for name in comparison.wrong[1:] if search.misfit([name], cause[1]) > 1]
@@ -346,6 +374,14 @@ def _masked_alike(comparison: Comparison) -> Iterator[tuple[str, Comparison]]:
             yield words, Comparison(other, matrices, comparison.marking, comparison.dtype)
 
 
+def cause_of(search: CauseSearch, is_first: bool) -> Cause | None:
+    """Return the cause of wrong arrays; of a long recurrence, one that gives a few times first."""
+    if few := some_times(search.comparison):
+        found = CauseSearch(few).cause(is_first)
+        return found and search.confirmed(found[0])
+    return search.cause(is_first)
+
+
 def compared(
     trace: Trace, arrays: Matrices, marking: Marking, dtype: str
 ) -> tuple[Comparison, tuple[str, ...]]:
@@ -366,49 +402,6 @@ def compared(
         programs = "PyTorch's softmax gives nan there, a fill of −1e9 the mean, FlashAttention 0"
         said.append(f"{cells} {'is' if count == 1 else 'are'} not compared: {programs}.")
     return best, tuple(said)
-
-
-def both(trace: Trace, one: ChangedSteps, other: ChangedSteps) -> ChangedSteps | None:
-    """Return two causes that only together give the numbers, as one.
-
-    It is None if they change the same part of an operation.
-    """
-    (first, one_change), (second, other_change) = one, other
-    change = {**one_change, **other_change}
-    for name in one_change.keys() & other_change.keys():
-        merged = _merged(made_of(trace[name]), one_change[name], other_change[name])
-        if merged is None:
-            return None
-        change[name] = merged
-    what = f"Two causes at once. {first.message} {second.message}"
-    line_or_advice = first.advice.removesuffix(".")  # a line of NumPy ends without a full stop
-    advice = f"{line_or_advice}. {second.advice}"
-    return Finding(first.id, what, advice, together=(first, second)), change
-
-
-def _merged(right: Expression, one: Expression, other: Expression) -> Expression | None:
-    for first, second in ((one, other), (other, one)):
-        parts = _differences(right, first)
-        if parts.keys() <= {*walk(second)}:
-            return everywhere(second, parts)
-    return None
-
-
-def _differences(right: Expression, other: Expression) -> dict[Expression, Expression]:
-    """Return the smallest parts of an expression that are others in another one."""
-    if right is other:
-        return {}
-    if not (isinstance(right, Operation) and isinstance(other, Operation) and _alike(right, other)):
-        return {right: other}
-    pairs = zip(right.operands, other.operands, strict=True)
-    return {old: new for pair in pairs for old, new in _differences(*pair).items()}
-
-
-def _alike(one: Operation, other: Operation) -> bool:
-    """Return True if two operations differ at most in their operands."""
-    fields = one.annotated.keys() - {*one.operand_fields}
-    is_same = type(one) is type(other) and len(one.operands) == len(other.operands)
-    return is_same and all(getattr(one, name) is getattr(other, name) for name in fields)
 
 
 def nearest(causes: Iterable[tuple[float, Finding, Change | Problem]]) -> Cause:

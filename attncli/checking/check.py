@@ -25,7 +25,6 @@ from attncli.checking.judging.readings import Way, judged_as_read, likeliest_way
 from attncli.checking.naming.diagnosis import carried_forward, with_another_problem
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.machine import one_blas_thread
-from attncli.core.calculation.compute import compute
 from attncli.core.calculation.trace import Shown, Trace, equal_steps, with_named_steps
 from attncli.core.errors import InputError, located
 from attncli.core.problem.marking import Marking, as_points
@@ -222,14 +221,15 @@ class AnswerKey:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        wide = _in_float64(problem) if isinstance(problem, Problem) else problem
-        self.trace = compute(wide)
-        # A student who keeps every digit is right, too, if the problem asks for rounded steps.
-        others = (compute(wide, rounded=False),) if problem.round else ()
-        self._reference = Reference(self.trace, others)
+        self._reference = Reference.of(problem)
+        self._names = self._reference.trace
         self._reports: dict[str, Report] = {}
-        self._same = equal_steps(self.trace)
-        self.marking, self._meant = with_step_names(self.trace)
+        self._same = equal_steps(self._names)
+        self.marking, self._meant = with_step_names(self._names)
+
+    @property
+    def trace(self) -> Trace:
+        return self._reference.whole.trace
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_reports": {}}  # copies keep none
@@ -248,8 +248,8 @@ class AnswerKey:
         report = self._reports.pop(contents, None)
         if report is None:
             with located(answers.locate):
-                refuse_many_unknown(answers.answers, self.trace)
-            report, said, skipped = judged_as_read(answers, self.trace, self._judged)
+                refuse_many_unknown(answers.answers, self._names)
+            report, said, skipped = judged_as_read(answers, self._names, self._judged)
             report = replace(report, said=said + report.said, skipped=report.skipped + skipped)
         if contents and not report.tells_place:
             self._reports[contents] = report  # as the last one, which is dropped last
@@ -260,7 +260,7 @@ class AnswerKey:
     def misfits(self, submission: Submission) -> tuple[int, int]:
         """Return how many matrices have the shape of no step of this name, and how many no name."""
         try:
-            matrices, skipped = read_submission(submission, self.trace)
+            matrices, skipped = read_submission(submission, self._names)
         except InputError:
             matrices = {}
         if not matrices:
@@ -269,14 +269,14 @@ class AnswerKey:
         return wrong, len(skipped)
 
     def _of_arrays(
-        self, submission: Submission, trace: Trace, arrays: Matrices, dtype: str
+        self, submission: Submission, reference: Reference, arrays: Matrices, dtype: str
     ) -> Report:
         from attncli.checking.causes import explained
         from attncli.checking.mistakes.conventions import CONVENTIONS
 
         with one_blas_thread():  # as hundreds of small products are compared
-            right = trace.unrounded or trace
-            best, said, findings, why = explained(right, arrays, self.marking, dtype)
+            asked = {self._same.get(step.name, step.name) for step, _ in self._meant.values()}
+            best, said, findings, why = explained(reference, arrays, self.marking, dtype, asked)
         report = self._report(submission, best.trace, best.steps, findings, arrays, said)
         first = findings.get(best.wrong[0]) if best.wrong else None
         convention = first if first and first.id in CONVENTIONS else None
@@ -321,7 +321,7 @@ class AnswerKey:
         return next((one for one in (*group, renamed.get(base, base)) if one in shown), base)
 
     def _judged(self, submission: Submission) -> Report:
-        reference, names = self._reference, named_steps(submission.answers, self.trace)
+        reference, names = self._reference, named_steps(submission.answers, self._names)
         if names:
             change = partial(reference.changed, partial(with_named_steps, names=names))
             reference = reference.kept(("named", names), change)
@@ -333,10 +333,11 @@ class AnswerKey:
                 if dtype := dtype_of(submission.answers, trace, self.marking):
                     matrices, skipped = read_arrays(submission, trace)
                 else:
-                    matrices, skipped = read_submission(submission, trace)
+                    reference = reference.whole
+                    matrices, skipped = read_submission(submission, reference.trace)
                     dtype = type_of_printed(matrices)
             if dtype:
-                report = self._of_arrays(submission, trace, matrices, dtype)
+                report = self._of_arrays(submission, reference, matrices, dtype)
                 return replace(report, skipped=skipped)
             way = likeliest_way(Way(reference, matrices, submission))
             steps, findings = carried_forward(way.judge)
@@ -344,11 +345,6 @@ class AnswerKey:
         trace, shown = way.reference.trace, way.matrices
         report = self._report(submission, trace, steps, findings, shown, way.said, way.renamed)
         return replace(report, skipped=skipped)
-
-
-def _in_float64(problem: Problem) -> Problem:
-    short = {k: a for k, a in problem.matrices().items() if a.dtype in (np.float16, np.float32)}
-    return problem.with_arrays({k: a.astype(float) for k, a in short.items()}) if short else problem
 
 
 def check(

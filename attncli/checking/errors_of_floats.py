@@ -11,9 +11,10 @@ from attncli.checking.answers.program_arrays import ROUNDOFF
 from attncli.checking.judging.agreement import largest
 from attncli.checking.judging.equivalent_forms import operation_or_input
 from attncli.core.arithmetic.elements import Array
+from attncli.core.attention.weights import Tiled
 from attncli.core.calculation.trace import Trace
 from attncli.core.tape import evaluation
-from attncli.core.tape.step import Step
+from attncli.core.tape.step import Expression, Step
 
 MAX_ERRORS = {"float64": 4.0, "float32": 4.0, "float16": 2.0, "bfloat16": 2.0}
 """Maximum difference of a right array, in errors that its calculation carries, by the type of its
@@ -52,7 +53,9 @@ def _sample(
 ) -> Iterator[tuple[Step, Array]]:
     """Yield every step with numbers that are off by one rounding, up or down at random.
 
-    Numbers are kept until their last use, as all of them together may take much memory.
+    Numbers are kept until their last use, as all of them together may take much memory. In the
+    place of roundings inside of tiles, what these are made of is off by one more: that gives 0.7 to
+    1.35 times the error of all steps (measured on 20 problems of 512 tokens).
     """
 
     def rounded(numbers: Array) -> Array:
@@ -63,14 +66,22 @@ def _sample(
     def key(step: Step) -> tuple[str, bool]:
         return step.name, step.operation is None  # an input may have the name of a step
 
+    def worked(operation: Expression) -> Array:
+        again = rounded if isinstance(operation, Tiled) else np.asarray
+        values: Array = evaluation.evaluate(operation, lambda one: again(held[key(one)]))
+        return values
+
     last = {key(source): step.name for step in trace for source in evaluation.sources(step)}
+    used_up: dict[str, list[tuple[str, bool]]] = {}
+    for one, name in last.items():
+        used_up.setdefault(name, []).append(one)
     held = {key(one): rounded(one.array) for one in trace.inputs.values()}
     for step in trace:
-        values = evaluation.evaluate(operation_or_input(step), lambda one: held[key(one)])
+        values = worked(operation_or_input(step))
         held[key(step)] = rounded(values)
         yield step, held[key(step)]
-        for one in [one for one in held if last.get(one) == step.name]:
-            del held[one]
+        for one in used_up.get(step.name, ()):
+            held.pop(one, None)
 
 
 def distance(numbers: Array, right: Array) -> Array:

@@ -14,10 +14,20 @@ from attncli.checking.judging import agreement
 from attncli.checking.judging.agreement import RoundingRule, agrees, is_exact, roundings_of
 from attncli.checking.judging.judged_steps import CORRECT, LAST_DIGIT, MISSING, WRONG, Given, Judged
 from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.floats import Outline
 from attncli.core.arithmetic.intervals import Interval, hull, interval, where
 from attncli.core.attention.normalizers import Hardmax, Sparsemax
 from attncli.core.attention.softmax import ALONG_KEYS, Exp, Sum
-from attncli.core.calculation.trace import Result, Trace
+from attncli.core.calculation.compute import (
+    BYTES_OF_NUMBER,
+    SURELY_FITS,
+    compute,
+    numbers_of_steps,
+    outlined,
+)
+from attncli.core.calculation.trace import Result, Trace, with_named_steps
+from attncli.core.problem.keys import KINDS
+from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record
 from attncli.core.tape.evaluation import Change, Replay, Values, sources
 from attncli.core.tape.operations import Divide, MatMul
@@ -26,12 +36,48 @@ from attncli.core.tape.step import Expression, Operation, ShapeError, Step
 MAX_KEPT_NUMBERS = 5_000
 """Maximum number of numbers of a calculation for which results are kept in memory. Chosen."""
 
+SHORT_FLOATS = (np.float16, np.float32)
+"""Types of floats whose numbers are calculated with in double precision."""
+
 
 class Reference(Record, eq=False):
-    """The correct calculations of a problem, with which submissions are compared."""
+    """The correct calculations of a problem, with which submissions are compared.
+
+    Of attention over so many tokens that memory counts, it has the names and shapes of the steps,
+    by which arrays of programs are read; then only the steps that these hold are calculated.
+    """
 
     trace: Trace  # the calculation by which a submission is judged
     others: tuple[Trace, ...] = ()  # that are correct as well, such as one without rounding
+
+    @classmethod
+    def of(cls, problem: Problem) -> Reference:
+        """Return the calculations of a problem, in double precision.
+
+        Raises:
+            InputError: if the problem cannot be calculated.
+        """
+        if isinstance(problem, Problem):
+            short = {k: a for k, a in problem.matrices().items() if a.dtype in SHORT_FLOATS}
+            wide = {key: array.astype(float) for key, array in short.items()}
+            problem = problem.with_arrays(wide) if wide else problem
+            is_whole = problem.round or problem.gradient or not KINDS[problem.kind].last
+            if not is_whole and numbers_of_steps(problem) * BYTES_OF_NUMBER >= SURELY_FITS:
+                return cls(outlined(problem))
+        # A student who keeps every digit is right, too, if the problem asks for rounded steps.
+        trace = compute(problem)
+        return cls(trace, (compute(problem, rounded=False),) if problem.round else ())
+
+    @property
+    def has_numbers(self) -> bool:
+        return not isinstance(self.trace.last.array, Outline)
+
+    @cached_property
+    def whole(self) -> Reference:
+        """The same with the numbers of every step."""
+        if self.has_numbers:
+            return self
+        return Reference(with_named_steps(compute(self.trace.problem), self.trace.added))
 
     @cached_property
     def is_small(self) -> bool:

@@ -6,7 +6,7 @@ operations in the steps or another problem.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import chain
@@ -44,12 +44,15 @@ from attncli.core.tape.operations import MatMul, Transposed
 from attncli.core.tape.step import Expression, Step
 
 
-def by_conventions(trace: Trace, arrays: Arrays) -> Iterator[tuple[Finding, Change | Problem]]:
+def by_conventions(
+    trace: Trace, arrays: Arrays, ids: Iterable[str] | None = None
+) -> Iterator[tuple[Finding, Change | Problem]]:
     """Yield the other ways of calculating a problem, each with what is said of it.
 
     `arrays` has the numbers that the program gives, where they have the shape of their step.
     """
-    for id_, convention in CONVENTIONS.items():
+    for id_ in CONVENTIONS if ids is None else ids:
+        convention = CONVENTIONS[id_]
         in_each = (_in_every_step(search, trace) for search in convention.searches)
         together = convention.whole(trace, arrays) if convention.whole else ()
         for change, words in chain(in_each, together):

@@ -8,11 +8,11 @@ numbers are those of `tile_loop`; any score function, mask and normaliser will d
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.elements import Array, are_floats
 from attncli.core.arithmetic.floats import Outline, outline
 from attncli.core.arithmetic.machine import one_blas_thread
 from attncli.core.attention.masks import Mask, Masked, is_kept
@@ -185,16 +185,24 @@ class Tiled(Operation):
     axes: tuple[str, str]
     formula: Formula
     path: str  # how it was calculated, in words
+    rules: Rules
     why = MIXED
 
     @property
     def trailing(self) -> tuple[str, ...]:
         return self.axes
 
-    def apply(self, *arrays: Array) -> NoReturn:
-        """Raise an InputError: only the tile loop has the numbers."""
-        message = "this step cannot be worked again, as the steps before it were not kept"
-        raise fail(message, hint="compute every step, without `only`")
+    def apply(self, *arrays: Array) -> Array:
+        """Return the numbers by tiles; raise an InputError for arrays that hold no floats."""
+        if not all(isinstance(array, np.ndarray) and are_floats(array) for array in arrays):
+            message = "this step cannot be worked again, as the steps before it were not kept"
+            raise fail(message, hint="compute every step, without `only`")
+        name = "output" if arrays[2:] else "weights"
+        tape = Tape(wanted=frozenset([name]))
+        pairs = zip("QKV", arrays, self.parts, strict=False)
+        q, k, *v = [tape.put(key, array, one.trailing, one.leading) for key, array, one in pairs]
+        attend(tape, q, k, v[0] if v else k, self.rules, "output")
+        return tape.steps[name].array
 
     def notation(self, columns: bool) -> Formula:
         return self.formula
@@ -252,11 +260,13 @@ def attend(
         tape.warn(warning)
     if weights is not None:
         formula = _formula_of_weights(tape, adjusted, rules)
-        operation = Tiled((q, k), (q.trailing[-2], k.trailing[-2]), formula, tiling.path)
+        axes = (q.trailing[-2], k.trailing[-2])
+        operation = Tiled((q, k), axes, formula, tiling.path, rules)
         tape.record("weights", operation, symbol="A", array=weights)
     of_q, *others = (notation_of(step, tape.columns) for step in (q, k, v))
     words = Phrase((Words("attention of"), of_q)), *others, Words("some queries at a time")
-    operation = Tiled((q, k, v), (q.trailing[-2], v.trailing[-1]), Listed(words), tiling.path)
+    axes = (q.trailing[-2], v.trailing[-1])
+    operation = Tiled((q, k, v), axes, Listed(words), tiling.path, rules)
     return tape.record(name, operation, symbol=symbol, array=loop.output)
 
 
