@@ -271,7 +271,7 @@ class AnswerKey:
     def _of_arrays(
         self, submission: Submission, reference: Reference, arrays: Matrices, dtype: str
     ) -> Report:
-        from attncli.checking.causes import explained
+        from attncli.checking.explained_arrays import explained
         from attncli.checking.mistakes.conventions import CONVENTIONS
 
         with one_blas_thread():  # as hundreds of small products are compared

@@ -303,6 +303,12 @@ def heads_interleaved(at: At) -> Numbers:
     return at.right if is_after_joining(at) else joined.reshape(at.right.shape)
 
 
+def taken_in_turns(numbers: Numbers) -> Numbers:
+    """Return heads of every so-manieth feature of them side by side."""
+    whole = np.concatenate([*numbers], axis=-1)
+    return np.stack([whole[:, head :: len(numbers)] for head in range(len(numbers))])
+
+
 def is_after_joining(at: At) -> bool:
     return at.name == "output" and "concat" in at.used
 
@@ -551,6 +557,9 @@ BY_STEPS: dict[str, dict[str, Callable[[At], Any]]] = {
     "scores hidden": {
         "swapped_q_k": lambda at: at.compared(at.k, at.q),
         "shared_heads_alternate": lambda at: at.again(used={"K": at.shared("K", True)}),
+        "heads_taken_in_turns": lambda at: at.again(
+            used={name: taken_in_turns(at.used[name]) for name in "QK"}
+        ),
         "queries_with_queries": lambda at: at.compared(at.q, at.q),
         "keys_with_keys": lambda at: at.compared(at.k, at.k),
         "inputs_with_inputs": inputs_with_inputs,
@@ -568,6 +577,7 @@ BY_STEPS: dict[str, dict[str, Callable[[At], Any]]] = {
     },
     MIXED: {
         "shared_heads_alternate": lambda at: at.with_values(at.shared("V", True)),
+        "heads_taken_in_turns": lambda at: at.with_values(taken_in_turns(at.used["V"])),
         "not_normalized": lambda at: at.with_weights(at.exp),
         "attention_transposed": lambda at: at.with_weights(turned(at.weights)),
         "scores_as_weights": lambda at: at.with_weights(at.exponents),

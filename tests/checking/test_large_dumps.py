@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.checking import causes
+from attncli.checking import explained_arrays
 from attncli.checking.errors_of_floats import errors_of
 from attncli.checking.judging import operands
 from attncli.checking.some_rows import SomeRows
@@ -63,7 +63,7 @@ def test_what_was_written_by_hand_is_judged() -> None:
 
 @pytest.mark.usefixtures("_every_calculation_is_large")
 def test_without_the_memory_no_cause_is_sought(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(causes, "free_memory", lambda: 10**6)
+    monkeypatch.setattr(explained_arrays, "free_memory", lambda: 10**6)
     report = attncli.check(attncli.Problem(Q=Q, K=K, V=V), {"output": attention(1)})
     assert report.verdict == "wrong"
     assert not report.findings

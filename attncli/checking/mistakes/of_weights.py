@@ -307,7 +307,7 @@ def merged_in_turns(array: Any) -> Any:
 
 @mistake("Neighbouring features went to different heads.", PIECES, of=MatMul)
 def heads_taken_in_turns(step: Step, trace: Trace) -> Changes:
-    """The same below Q, K and V as a whole: in all steps that take a head of them."""
+    """The same below Q, K and V as a whole: in all steps that take a head of them, or in one."""
 
     def heads_of(one: Step) -> dict[Expression, Expression]:
         taken = [x for x in sources(one) if is_named(x, ("Q", "K", "V"))]
@@ -317,7 +317,9 @@ def heads_taken_in_turns(step: Step, trace: Trace) -> Changes:
     products = [one for one in every if heads_of(one) and made_of_product(one)]
     if step in products:
         change = {one.name: everywhere(made_of(one), heads_of(one)) for one in products}
-        yield change if step is products[0] else change[step.name]
+        if step is products[0]:
+            yield change
+        yield change[step.name]
 
 
 def made_of_product(step: Step) -> bool:
