@@ -133,13 +133,13 @@ def other_forms(trace: Trace, shown: Collection[str] = ()) -> Forms:
     """Yield the forms whose own numbers might as well be mistakes."""
     if any(step.backward for step in trace):
         return
-    yield from _factorbefore_mask(trace)
-    yield from _shiftbefore_mask(trace)
+    yield from _factor_before(trace)
+    yield from _shift_before(trace)
     yield from _powers_of_2(trace)
     yield from _logarithms(trace)
 
 
-def _factorbefore_mask(trace: Trace) -> Forms:
+def _factor_before(trace: Trace) -> Forms:
     scale = trace.steps.get("scaled")
     division = scale.operation if scale is not None else None
     if not isinstance(division, Scale) or "Q" not in trace or "K" not in trace:
@@ -153,7 +153,7 @@ def _factorbefore_mask(trace: Trace) -> Forms:
         yield f"{what} scaled before the product.", {**scaled, "scaled": scores}
 
 
-def _shiftbefore_mask(trace: Trace) -> Forms:
+def _shift_before(trace: Trace) -> Forms:
     along = trace.problem.rules.normalize.along
     for stem in ("scores", "scaled", "masked"):
         steps = [step for step in trace if step.name.partition("_")[0] == stem]
