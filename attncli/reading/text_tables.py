@@ -145,15 +145,11 @@ def cleaned(text: str) -> str:
     text = AROUND_ROWS.sub(lambda noise: re.sub(r"[^\n]", " ", noise[0]), text)
     if DECIMAL.search(text) and not re.search(r"\d\.\d", text):
         text = re.sub(r"(?<![\d,.])([1-9]\d{0,2}),(?=\d{3}(?![\d,.]))", r"\1.", text)
-    return BLOCKED_ROW.sub(lambda row: BLOCKED.sub(_as_dash, row[0]), text)
+    return BLOCKED_ROW.sub(lambda row: BLOCKED.sub(lambda x: "-".ljust(len(x[0])), row[0]), text)
 
 
 DECIMAL = regex(r"(?<![^\s|&;])0,\d{2,}+(?![^\s|&;%])")
 """A number that cannot have another comma than a decimal one."""
-
-
-def _as_dash(mark: re.Match[str]) -> str:
-    return "-".ljust(len(mark[0]))
 
 
 NARROW = str.maketrans("．，：＝（）【】０１２３４５６７８９", ".,:=()  0123456789")

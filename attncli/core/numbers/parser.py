@@ -213,6 +213,8 @@ class Parser:
             message += f"; write {visible(text[1:].strip())}"
         elif text.lower() in NUMBER_WORDS:
             message += f"; write {NUMBER_WORDS.index(text.lower())}"
+        elif text == "I":
+            message += "; write 1, or eye(3) for an identity matrix"
         elif re.fullmatch(r"[+-]?\d+(?:\.\d+)?", digits := text.translate(MISREAD)):
             message += f"; write {digits} if its letters are digits"
         elif (
