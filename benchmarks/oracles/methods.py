@@ -557,7 +557,7 @@ BY_STEPS: dict[str, dict[str, Callable[[At], Any]]] = {
     "scores hidden": {
         "swapped_q_k": lambda at: at.compared(at.k, at.q),
         "shared_heads_alternate": lambda at: at.again(used={"K": at.shared("K", True)}),
-        "heads_taken_in_turns": lambda at: at.again(
+        "heads_interleaved": lambda at: at.again(
             used={name: taken_in_turns(at.used[name]) for name in "QK"}
         ),
         "queries_with_queries": lambda at: at.compared(at.q, at.q),
@@ -577,7 +577,7 @@ BY_STEPS: dict[str, dict[str, Callable[[At], Any]]] = {
     },
     MIXED: {
         "shared_heads_alternate": lambda at: at.with_values(at.shared("V", True)),
-        "heads_taken_in_turns": lambda at: at.with_values(taken_in_turns(at.used["V"])),
+        "heads_interleaved": lambda at: at.with_values(taken_in_turns(at.used["V"])),
         "not_normalized": lambda at: at.with_weights(at.exp),
         "attention_transposed": lambda at: at.with_weights(turned(at.weights)),
         "scores_as_weights": lambda at: at.with_weights(at.exponents),

@@ -26,6 +26,7 @@ from attncli.checking.mistakes.conventions_of_programs import OF_PROGRAMS
 from attncli.core.calculation.compute import compute
 from attncli.core.calculation.mistake import (
     Blanks,
+    Changes,
     Mistake,
     Nodes,
     Ways,
@@ -118,6 +119,12 @@ def _if_cut(row: Mistake) -> Search:
     return lambda step, trace: iter(()) if "Q" in trace.inputs else row.changes(step, trace)
 
 
+@mistake("", "")
+def _interleaved(step: Step, trace: Trace) -> Changes:
+    turns = of_weights.split_in_turns, of_weights.merged_in_turns
+    return of_weights.other_heads(step, trace, *turns)
+
+
 def _weights_transposed(*names: str) -> Search:
     def transposed(node: MatMul) -> Nodes:
         if is_weight(node.right) and (not names or is_named(node.right, names)):
@@ -179,11 +186,7 @@ CONVENTIONS: dict[str, Convention] = {
     "heads_interleaved": Convention(
         "Neighbouring features went to different heads.",
         "Cut the features into contiguous pieces: reshape to (n, heads, d), not (n, d, heads).",
-        (
-            of_weights.heads_interleaved.changes,
-            _only_in(of_weights.heads_interleaved, *SPLIT),
-            _only_in(of_weights.heads_interleaved, *MERGED),
-        ),
+        (_interleaved.changes, _only_in(_interleaved, *SPLIT), _only_in(_interleaved, *MERGED)),
     ),
     "heads_reshaped": Convention(
         "The features were cut into heads without a transpose.",

@@ -251,18 +251,33 @@ PIECES = "A head is a contiguous piece of every row: the first d_k features are 
 _of_heads = partial(mistake, of=SplitHeads | MergeHeads)
 
 
-@_of_heads("Neighbouring features went to different heads.", PIECES)
+@mistake(
+    "Neighbouring features went to different heads.", PIECES, of=SplitHeads | MergeHeads | MatMul
+)
 def heads_interleaved(step: Step, trace: Trace) -> Changes:
-    return _other_heads(step, trace, split_in_turns, merged_in_turns)
+    """Also below Q, K and V as a whole: in all steps that take a head of them, or in one."""
+    yield from other_heads(step, trace, split_in_turns, merged_in_turns)
+
+    def heads_of(one: Step) -> dict[Expression, Expression]:
+        taken = [x for x in sources(one) if is_named(x, ("Q", "K", "V"))]
+        return {x: wrong(in_turns, x) for x in taken if x.array.shape[1] > 1}
+
+    every = trace if trace.problem.heads > 1 and heads_of(step) else ()
+    products = [one for one in every if heads_of(one) and made_of_product(one)]
+    if step in products:
+        change = {one.name: everywhere(made_of(one), heads_of(one)) for one in products}
+        if step is products[0]:
+            yield change
+        yield change[step.name]
 
 
 @_of_heads("The numbers were filled into the heads line by line, as reshape does.", PIECES)
 def heads_reshaped(step: Step, trace: Trace) -> Changes:
     """The axes of heads and tokens were not exchanged, as is needed before or after a reshape."""
-    return _other_heads(step, trace, split_by_lines, merged_by_lines)
+    return other_heads(step, trace, split_by_lines, merged_by_lines)
 
 
-def _other_heads(
+def other_heads(
     step: Step, trace: Trace, split: Callable[..., Any], merged: Callable[[Any], Any]
 ) -> Changes:
     """Yield changes of how heads are split or merged: in this step; in Q, K and V; everywhere."""
@@ -305,28 +320,13 @@ def merged_in_turns(array: Any) -> Any:
     return np.moveaxis(array, 1, 3).reshape(batch, 1, n, heads * width)
 
 
-@mistake("Neighbouring features went to different heads.", PIECES, of=MatMul)
-def heads_taken_in_turns(step: Step, trace: Trace) -> Changes:
-    """The same below Q, K and V as a whole: in all steps that take a head of them, or in one."""
-
-    def heads_of(one: Step) -> dict[Expression, Expression]:
-        taken = [x for x in sources(one) if is_named(x, ("Q", "K", "V"))]
-        return {x: wrong(in_turns, x) for x in taken if x.array.shape[1] > 1}
-
-    every = trace if trace.problem.heads > 1 and heads_of(step) else ()
-    products = [one for one in every if heads_of(one) and made_of_product(one)]
-    if step in products:
-        change = {one.name: everywhere(made_of(one), heads_of(one)) for one in products}
-        if step is products[0]:
-            yield change
-        yield change[step.name]
-
-
 def made_of_product(step: Step) -> bool:
+    """Return True for a step that multiplies matrices, and does not only turn or norm them."""
     return any(isinstance(node, MatMul) for node in walk(made_of(step)))
 
 
 def in_turns(heads: Any) -> Any:
+    """(batch, h, n, d) → the same, with the features of all heads side by side cut in turns."""
     batch, count, n, size = heads.shape
     return split_in_turns(np.moveaxis(heads, 1, 2).reshape(batch, 1, n, count * size), count)
 

@@ -36,7 +36,6 @@ ALIKE = (
     {"padding_zeroed", "padded_queries_blocked"},
     {"fused_per_head", "fused_in_three"},
     {"heads_reshaped", "attention_over_heads"},
-    {"heads_interleaved", "heads_taken_in_turns"},
     *({"wrong_weight_matrix", swapped} for swapped in SWAPPED),
 )
 """Pairs of mistakes that are one and the same if they give the same numbers."""
