@@ -39,17 +39,18 @@ def explained(
 ) -> WithCauses:
     """Compare arrays of a program, and search for what it calculated instead.
 
-    Of a large calculation, every step is worked only if one of the arrays is wrong.
-
-    Numbers of float64 may be no better than float32: that divided by `np.sqrt(d_k)` is float64. So
-    the cause is sought within the error of float32, if anything is wrong by more than that.
+    Of a large calculation, every step is worked only if one of the arrays is wrong. Numbers
+    of float64 may be no better than float32: that divided by `np.sqrt(d_k)` is float64. So the
+    cause is sought within the error of float32, if anything is wrong by more than that.
     """
     steps = reference.trace
     if not (reference.has_numbers or steps.added):
         best, said = compared(compute(steps.problem, {*arrays, *asked}), arrays, marking, dtype)
         size = sum(step.array.nbytes for step in (*steps, *steps.inputs.values()))
         needed, room = MEMORY_OF_SEARCH * size, free_memory()
-        if not best.wrong or needed > room:
+        if not best.wrong:
+            return WithCauses(best, said, EMPTY, "")
+        if needed > room:
             words = f"that takes about {of_bytes(needed)} of memory, and {of_bytes(room)} are free"
             return WithCauses(best, said, EMPTY, f"the cause is not sought: {words}")
     trace = reference.whole.trace.unrounded or reference.whole.trace
@@ -81,7 +82,7 @@ def _causes(comparison: Comparison) -> dict[str, Finding]:
     found: dict[str, Finding] = {}
     while comparison.wrong:
         search = CauseSearch(comparison)
-        if not (cause := cause_of(search, is_first=not found)):
+        if not (cause := _cause_of(search, is_first=not found)):
             break
         found[comparison.wrong[0]] = cause[0]
         rest = [name for name in comparison.wrong[1:] if search.misfit([name], cause[1]) > 1]
@@ -103,20 +104,19 @@ def _causes(comparison: Comparison) -> dict[str, Finding]:
 
 
 def _masked_alike(comparison: Comparison) -> Iterator[tuple[str, Comparison]]:
-    """Yield right ways by which scores are blocked where a mask shows in arrays."""
+    """Yield right ways of calculating that block scores where arrays hold −∞, and say it."""
     trace, matrices = comparison.trace, comparison.matrices
     arrays = {name: one.values for name, one in matrices.items() if isinstance(one, Written)}
     blocked = {name: array <= LIKE_BLOCKED for name, array in arrays.items()}
-    early = [
-        n for n, cells in blocked.items() if cells.any() and not np.isinf(trace[n].array).any()
-    ]
+    plain = [name for name in blocked if not np.isneginf(trace[name].array).any()]
+    early = [name for name in plain if blocked[name].any()]
     for words, change in right_ways(trace, matrices) if early else ():
         other = equivalent_forms.with_change(trace, change)
         if all(np.array_equal(other[name].array == -np.inf, blocked[name]) for name in early):
             yield words, Comparison(other, matrices, comparison.marking, comparison.dtype)
 
 
-def cause_of(search: CauseSearch, is_first: bool) -> Cause | None:
+def _cause_of(search: CauseSearch, is_first: bool) -> Cause | None:
     """Return the cause of wrong arrays; of a long recurrence, one that gives a few times first."""
     if few := some_times(search.comparison):
         found = CauseSearch(few).cause(is_first)

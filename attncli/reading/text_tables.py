@@ -38,13 +38,15 @@ WORD_FOR_NUMBER = (
 ENTRY = rf"(?:{CELL}|[-+−]?(?:{WORD_FOR_NUMBER})|n/a|idk|[-–—]|=[^\s,;=]+)"
 """A number, or what a student writes in its place."""
 MARK, APART = r"(?:[xX×/]|masked|blocked)", r"[ \t|&,;]++"
-BLOCKED = regex(rf"(?<![^\s|&,;\[(]){MARK}(?![^\s|&,;\])\\])")
+MARKED = regex(rf"(?<![^\s|&,;\[(]){MARK}(?![^\s|&,;\])\\])")
 BLOCKED_ROW = regex(
     rf"^[ \t|\[(]*+(?:[^\W\d]\w*+[ \t]*+[:|][ \t]*+)?[-+−]?\d[\w.%]*+{APART}"
     rf"(?:[-+−]?[\d∞][\w.%]*+{APART})*+(?:{MARK}(?:{APART}|(?![^\s\])\\])))++[ \t\r\])\\]*+$",
     re.MULTILINE,
 )
 """A mark of a blocked cell, and a row that ends with some of them."""
+SURE_COMMA = regex(r"(?<![^\s|&;])0,\d{2,}+(?![^\s|&;%])")
+"""A number that cannot have another comma than a decimal one."""
 ENTRIES = rf"{ENTRY}(?:[ \t,;]+{ENTRY})*+"
 IN_ROUND = rf"\([ \t]*{ENTRIES}[ \t,]*\)"
 ONE_LIST = rf"(?:\[[ \t]*{ENTRIES}[ \t,;]*\]|{IN_ROUND})"
@@ -137,19 +139,15 @@ class Table(Record):
 def cleaned(text: str) -> str:
     """Return a text with blanks in place of prompts, comments and other words around matrices.
 
-    Marks of blocked cells at the end of a row, `x` or `masked`, become `-`; where 0,25 shows that a
-    comma is a decimal one, so does it in 1,250.
+    Marks of blocked cells at the end of a row, `x` or `masked`, become `-`. Where a number such as
+    0,25 shows decimal commas, that of 1,250 becomes a point.
     """
     if not text.isascii():
         text = NO_BREAK.sub(" ", text.translate(NARROW))
     text = AROUND_ROWS.sub(lambda noise: re.sub(r"[^\n]", " ", noise[0]), text)
-    if DECIMAL.search(text) and not re.search(r"\d\.\d", text):
+    if SURE_COMMA.search(text) and not re.search(r"\d\.\d", text):
         text = re.sub(r"(?<![\d,.])([1-9]\d{0,2}),(?=\d{3}(?![\d,.]))", r"\1.", text)
-    return BLOCKED_ROW.sub(lambda row: BLOCKED.sub(lambda x: "-".ljust(len(x[0])), row[0]), text)
-
-
-DECIMAL = regex(r"(?<![^\s|&;])0,\d{2,}+(?![^\s|&;%])")
-"""A number that cannot have another comma than a decimal one."""
+    return BLOCKED_ROW.sub(lambda row: MARKED.sub(lambda x: "-".ljust(len(x[0])), row[0]), text)
 
 
 NARROW = str.maketrans("．，：＝（）【】０１２３４５６７８９", ".,:=()  0123456789")

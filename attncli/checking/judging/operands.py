@@ -26,6 +26,7 @@ from attncli.core.calculation.compute import (
     outlined,
 )
 from attncli.core.calculation.trace import Result, Trace, with_named_steps
+from attncli.core.numbers.matrices import SHORT_FLOATS
 from attncli.core.problem.keys import KINDS
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record
@@ -35,9 +36,6 @@ from attncli.core.tape.step import Expression, Operation, ShapeError, Step
 
 MAX_KEPT_NUMBERS = 5_000
 """Maximum number of numbers of a calculation for which results are kept in memory. Chosen."""
-
-SHORT_FLOATS = (np.float16, np.float32)
-"""Types of floats whose numbers are calculated with in double precision."""
 
 
 class Reference(Record, eq=False):
@@ -74,7 +72,7 @@ class Reference(Record, eq=False):
 
     @cached_property
     def whole(self) -> Reference:
-        """The same with the numbers of every step."""
+        """This reference with the numbers of every step."""
         if self.has_numbers:
             return self
         return Reference(with_named_steps(compute(self.trace.problem), self.trace.added))
