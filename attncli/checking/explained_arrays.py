@@ -98,8 +98,7 @@ def _causes(comparison: Comparison) -> dict[str, Finding]:
             break
         trace = equivalent_forms.with_change(trace, known)
         trace = replace(trace, inputs={**trace.inputs, **known})
-        about = comparison.marking, comparison.dtype
-        comparison = Comparison(trace, comparison.matrices, *about)
+        comparison = Comparison(trace, comparison.matrices, comparison.marking, comparison.dtype)
     return found
 
 

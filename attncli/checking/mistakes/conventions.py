@@ -73,12 +73,13 @@ def _other_problems(id_: str, problem: Problem) -> Iterator[tuple[Finding, Probl
 def of_another_problem(way: Way) -> Finding | None:
     """Return the convention by which a submission is another problem that is worked right."""
     make = partial(_references, way.reference.trace.problem)
-    unread = len(read_submission(way.submission, way.reference.trace)[1])
-    for finding, reference in way.reference.kept(("other problems",), make):
-        with suppress(InputError):
-            matrices, skipped = read_submission(way.submission, reference.trace)
-            if len(skipped) <= unread and not Way(reference, matrices, way.submission).wrong:
-                return finding
+    with suppress(InputError):  # of a way that is read otherwise
+        unread = len(read_submission(way.submission, way.reference.trace)[1])
+        for finding, reference in way.reference.kept(("other problems",), make):
+            with suppress(InputError):
+                matrices, skipped = read_submission(way.submission, reference.trace)
+                if len(skipped) <= unread and not Way(reference, matrices, way.submission).wrong:
+                    return finding
     return None
 
 
