@@ -8,8 +8,8 @@ from pathlib import Path
 
 import attncli
 from attncli.core.problem.keys import KEYS, KINDS, OPTIONS
-from attncli.core.tape.cell_names import LETTERS, words_of
 from attncli.core.tape.find_cells import find_steps
+from attncli.core.tape.step_words import LETTERS, words_of
 from attncli.core.text.languages import LANGUAGES, words_for
 from docs.mistakes import DIFFERENTIAL
 

@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from attncli.checking.answers.answers import Written
 from attncli.checking.answers.program_arrays import sizes_of
+from attncli.checking.answers.written_cells import Written
 from attncli.checking.comparison import Comparison, most_of
 from attncli.checking.errors_of_floats import distance
 from attncli.checking.judging import judged_steps

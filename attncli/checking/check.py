@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from attncli.checking.answers.answers import Matrices, ShapeMismatch, read_submission
+from attncli.checking.answers.answers import read_submission
 from attncli.checking.answers.program_arrays import dtype_of, read_arrays, type_of_printed
 from attncli.checking.answers.step_names import (
     At,
@@ -17,6 +17,7 @@ from attncli.checking.answers.step_names import (
     refuse_many_unknown,
     with_step_names,
 )
+from attncli.checking.answers.written_cells import Matrices, ShapeMismatch
 from attncli.checking.judging import judged_steps
 from attncli.checking.judging.agreement import agrees
 from attncli.checking.judging.judged_steps import Finding, Judged, behind

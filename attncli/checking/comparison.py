@@ -11,8 +11,8 @@ from itertools import dropwhile
 
 import numpy as np
 
-from attncli.checking.answers.answers import Matrices, Written
 from attncli.checking.answers.program_arrays import sizes_of
+from attncli.checking.answers.written_cells import Matrices, Written
 from attncli.checking.errors_of_floats import MAX_ERRORS, distance, errors_of
 from attncli.checking.judging import judged_steps
 from attncli.checking.judging.agreement import FLOAT_ERROR, ROUNDED, largest

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
-from attncli.checking.answers.answers import LIKE_BLOCKED
 from attncli.checking.answers.program_arrays import ROUNDOFF
+from attncli.checking.answers.written_cells import LIKE_BLOCKED
 from attncli.checking.judging.agreement import largest
 from attncli.checking.judging.equivalent_forms import operation_or_input
 from attncli.core.arithmetic.elements import Array

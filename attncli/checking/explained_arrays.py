@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attncli.checking.answers.answers import LIKE_BLOCKED, Matrices, Written
+from attncli.checking.answers.written_cells import LIKE_BLOCKED, Matrices, Written
 from attncli.checking.causes import Cause, CauseSearch
 from attncli.checking.comparison import Comparison
 from attncli.checking.judging import equivalent_forms

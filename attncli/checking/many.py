@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from attncli.checking.check import AnswerKey, Report
-from attncli.core.calculation.compute import compute_each
+from attncli.core.calculation.compute_together import compute_each
 from attncli.core.calculation.trace import Trace
 from attncli.core.errors import InputError
 from attncli.core.jobs import Pool

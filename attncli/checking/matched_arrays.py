@@ -9,13 +9,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from attncli.checking.answers.answers import LIKE_BLOCKED
 from attncli.checking.answers.program_arrays import sizes_of
+from attncli.checking.answers.written_cells import LIKE_BLOCKED
 from attncli.core.arithmetic.elements import Array
 from attncli.core.problem.key_values import key_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.records import Record
-from attncli.core.tape.cell_names import ALIASES, meant
+from attncli.core.tape.step_words import ALIASES, meant
 from attncli.core.text.strings import regex, visible
 from attncli.reading.dumps import DumpedArray
 

@@ -11,7 +11,7 @@ from attncli.checking.matched_arrays import Dump
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import InputError
 from attncli.core.problem.problem import Problem
-from attncli.core.tape.cell_names import HEADS_AFTER_TOKENS
+from attncli.core.tape.step_words import HEADS_AFTER_TOKENS
 from attncli.reading.dumps import DumpedArray
 
 OF_PROJECTIONS = {"X", "W_q", "W_k"}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from attncli.checking.answers.answers import Matrices, Written
+from attncli.checking.answers.written_cells import Matrices, Written
 from attncli.checking.comparison import Comparison
 from attncli.checking.judging.judged_steps import WRONG, Difference, Finding
 from attncli.checking.mistakes.catalogue import MISTAKES

@@ -13,8 +13,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from attncli.checking.answers.answers import LIKE_BLOCKED
 from attncli.checking.answers.program_arrays import ROUNDOFF, sizes_of, type_of_floats
+from attncli.checking.answers.written_cells import LIKE_BLOCKED
 from attncli.checking.check import AnswerKey, Graded, Report
 from attncli.checking.errors_of_floats import MAX_ERRORS, distance
 from attncli.checking.judging import judged_steps

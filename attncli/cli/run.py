@@ -97,7 +97,7 @@ class Run:
         `take_rows` may get the weights of a problem without others; see `compute`.
         """
         from attncli.core.calculation.compute import compute as calculate
-        from attncli.core.calculation.compute import compute_each
+        from attncli.core.calculation.compute_together import compute_each
 
         def of_one(problem: Problem) -> Trace:
             if foresee is not None:

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from attncli.checking.answers.answers import Written
+from attncli.checking.answers.written_cells import Written
 from attncli.checking.judging.agreement import ROUNDED, RoundingRule
 from attncli.checking.judging.equivalent_forms import other_readings
 from attncli.checking.judging.judge import HYPOTHESES, Judge

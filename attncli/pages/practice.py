@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.answers import answers
+from attncli.checking.answers import written_cells
 from attncli.checking.judging import agreement, equivalent_forms, schedules
 from attncli.checking.judging.operands import Reference, axis_of_shares, together
 from attncli.core.arithmetic.elements import REDUCTIONS, Array, Call
@@ -48,7 +48,7 @@ THRESHOLDS = (
 """The names of the thresholds of `agreement` by which the page judges."""
 
 RULES = {
-    "likeBlocked": answers.LIKE_BLOCKED,
+    "likeBlocked": written_cells.LIKE_BLOCKED,
     "missing": sorted(BLANK_CELLS),
     **{name: getattr(agreement, name) for name in THRESHOLDS},
 }

@@ -14,7 +14,7 @@ import numpy as np
 
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.floats import all_finite
-from attncli.core.calculation.compute import Group, StepsOfOne
+from attncli.core.calculation.compute_together import Group, StepsOfOne
 from attncli.core.calculation.trace import Trace, furthest
 from attncli.core.errors import fail
 from attncli.core.formulas import tree

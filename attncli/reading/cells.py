@@ -16,7 +16,7 @@ from typing import NamedTuple
 from attncli.core.errors import KeyPath, Place, fail
 from attncli.core.numbers.grid import GROUPED, Edges, Labels, ambiguous, edges, is_word, undecorated
 from attncli.core.records import Record
-from attncli.core.tape.cell_names import may_mean_step
+from attncli.core.tape.step_words import may_mean_step
 from attncli.core.text.strings import lines_of, of_cell, regex, visible
 from attncli.reading.document import MAX_PARTS, Document, Options, Raw, assign, twice
 

@@ -15,7 +15,7 @@ from shlex import quote
 
 from attncli.core.errors import Fault, InputError, KeyPath, Locate, Place, nowhere, refuse
 from attncli.core.numbers.grid import is_word
-from attncli.core.tape.cell_names import may_mean_step
+from attncli.core.tape.step_words import may_mean_step
 from attncli.core.text.strings import all_of, did_you_mean, regex, visible, whole_names
 from attncli.reading import document, headings
 from attncli.reading.cells import CellRow, Table

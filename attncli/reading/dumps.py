@@ -19,7 +19,7 @@ from attncli.core.problem.key_values import key_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.marking import FLOAT_TYPES
 from attncli.core.records import Record
-from attncli.core.tape.cell_names import may_mean_step
+from attncli.core.tape.step_words import may_mean_step
 from attncli.core.text.strings import regex
 from attncli.reading import arrays, file_forms
 from attncli.reading.document import FileName

@@ -12,7 +12,7 @@ from attncli.core.problem.key_values import hint_for, key_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.rows import row_name
 from attncli.core.records import replace
-from attncli.core.tape.cell_names import ALIASES, may_mean_step
+from attncli.core.tape.step_words import ALIASES, may_mean_step
 from attncli.core.text.strings import did_you_mean, near_words, regex, visible
 from attncli.reading.chunks import Chunk
 from attncli.reading.document import TOO_DEEP, Document, OpenKey, Raw, without_nulls

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from attncli.core.tape.cell_names import ALIASES, may_mean_step
+from attncli.core.tape.step_words import ALIASES, may_mean_step
 from attncli.core.text.strings import near_words, regex
 from attncli.reading.document import STUDENT_KEYS
 

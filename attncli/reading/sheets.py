@@ -13,7 +13,7 @@ from attncli.core.numbers.grid import edges, is_word, undecorated
 from attncli.core.problem.key_values import key_of, with_key
 from attncli.core.problem.keys import KEYS, REPLACES
 from attncli.core.records import Record
-from attncli.core.tape.cell_names import ALIASES, LETTERS, may_mean_step
+from attncli.core.tape.step_words import ALIASES, LETTERS, may_mean_step
 from attncli.core.text.strings import OF_LAYER, regex
 from attncli.reading import document
 from attncli.reading.cells import CellRow, NamedBlock, NamedBlocks, Table, cell_name, trimmed

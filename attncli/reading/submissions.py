@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from attncli.core.errors import InputError, fail, located, refuse
 from attncli.core.problem.keys import KEYS, REPLACES
-from attncli.core.tape.cell_names import may_mean_step
+from attncli.core.tape.step_words import may_mean_step
 from attncli.core.text.strings import visible
 from attncli.reading.document import (
     KEYS_BESIDE_STEPS,

@@ -17,7 +17,7 @@ from attncli.core.problem.key_values import hint_for, key_of
 from attncli.core.problem.keys import KEYS, REPLACES
 from attncli.core.problem.rows import COLUMN, row_name
 from attncli.core.records import replace
-from attncli.core.tape.cell_names import LETTERS
+from attncli.core.tape.step_words import LETTERS
 from attncli.core.text.languages import words_for
 from attncli.core.text.strings import plain_name, regex
 from attncli.reading import text_names, texts

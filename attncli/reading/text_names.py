@@ -12,8 +12,8 @@ from attncli.core.numbers.grid import undecorated
 from attncli.core.problem.key_values import key_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.rows import row_name
-from attncli.core.tape import cell_names
-from attncli.core.tape.cell_names import ALIASES, LETTERS, ROW_WORDS
+from attncli.core.tape import step_words
+from attncli.core.tape.step_words import ALIASES, LETTERS, ROW_WORDS
 from attncli.core.text.languages import words_for
 from attncli.core.text.strings import plain_name, regex
 
@@ -176,7 +176,7 @@ def _without_formula(words: list[str], known: Known) -> list[str]:
     for at in range(max(len(words) - MAX_FORMULA, 1), len(words)):
         name, formula = words[at - 1], " ".join(words[at:])
         if known(name) and known(formula) and not formula.isalnum():  # as a letter is
-            steps = (cell_names.meant(one, ALIASES) for one in (name, formula))
+            steps = (step_words.meant(one, ALIASES) for one in (name, formula))
             return words[:at] if set.intersection(*map(set, steps)) else words
     return words
 
@@ -213,14 +213,14 @@ ROW_OF_STEP = regex(r"(?P<step>[^\W\d_]{3,})_\w+")
 
 def is_step(word: str) -> bool:
     """Return True if a word may be the name of a step, or of cells of one."""
-    if cell_names.PRODUCT.fullmatch(word):
+    if step_words.PRODUCT.fullmatch(word):
         return True
-    row = cell_names.ROW_IN_WORDS.fullmatch(word) or ROW_OF_STEP.fullmatch(word)
+    row = step_words.ROW_IN_WORDS.fullmatch(word) or ROW_OF_STEP.fullmatch(word)
     of_row = row["step"] if row else ""
     names = re.split(r"(?<!\s)\s*+\[|(?<!\s)\s++head\b", word)[:1]
     names += [of_row] if len(of_row) > 2 or of_row in LETTERS else []
     names = [one for one in names if one and one[0] not in "√0123456789"]
-    return any(cell_names.may_mean_step(one, ()) for one in names)
+    return any(step_words.may_mean_step(one, ()) for one in names)
 
 
 LIKE_INPUTS = {"positions", "embedded", "H"}
@@ -231,5 +231,5 @@ def may_be_result(word: str) -> bool:
     """Return True for the name of a step that a program may print below its inputs."""
     if len(word) < 3:
         return word in LETTERS or row_name(word) != ""
-    steps = {*cell_names.meant(word, ALIASES)} - LIKE_INPUTS
+    steps = {*step_words.meant(word, ALIASES)} - LIKE_INPUTS
     return (is_step(word) and " " not in word) or bool(steps)

@@ -19,7 +19,7 @@ from attncli.core.numbers.pasted import grid_of
 from attncli.core.problem.key_values import hint_for, key_of
 from attncli.core.problem.keys import KEYS, TEXT_KEYS
 from attncli.core.records import Record, replace
-from attncli.core.tape.cell_names import ALIASES
+from attncli.core.tape.step_words import ALIASES
 from attncli.core.text.strings import regex, visible
 from attncli.reading import text_tables
 from attncli.reading.chunks import Chunk, blanked

@@ -15,7 +15,7 @@ from attncli.core.numbers.grid import Words, pieces_of, undecorated
 from attncli.core.numbers.notations import cells_of, without_tex
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.pasted import table_rows
-from attncli.core.tape.cell_names import may_mean_step
+from attncli.core.tape.step_words import may_mean_step
 from attncli.core.text.strings import regex, visible
 from attncli.reading.chunks import Chunk
 from attncli.reading.document import Document, unread

@@ -302,7 +302,7 @@ def _is_heading(text: str, raw: dict[str, Raw]) -> bool:
     """Return True for a comment that tells whose rows follow, or stands above no known key."""
     from attncli.core.problem.key_values import key_of  # few texts begin with a heading
     from attncli.core.problem.keys import KEYS
-    from attncli.core.tape.cell_names import may_mean_step
+    from attncli.core.tape.step_words import may_mean_step
     from attncli.reading.text_names import ROW_HEADING
 
     are_names = any(may_mean_step(key, KEYS) or key_of(key) in KEYS for key in raw)

@@ -13,8 +13,8 @@ import attncli
 from attncli.checking.judging.judged_steps import NotGiven
 from attncli.core.calculation.trace import with_named_steps
 from attncli.core.errors import InputError
-from attncli.core.tape.cell_names import ALIASES
 from attncli.core.tape.find_cells import find_cells
+from attncli.core.tape.step_words import ALIASES
 from tests.checking.judged_cases import problem_of
 from tests.conftest import SAMPLES, Attn, table
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from attncli.core.tape.cell_names import ALIASES, LETTERS, meant
 from attncli.core.tape.find_cells import find_steps
+from attncli.core.tape.step_words import ALIASES, LETTERS, meant
 from tests.conftest import ROOT, Attn, run_command
 from tests.support.page_blocks import assert_prints_what_is_shown, blocks, session
 

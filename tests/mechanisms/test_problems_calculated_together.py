@@ -15,7 +15,7 @@ import pytest
 
 import attncli
 from attncli.core.arithmetic import floats
-from attncli.core.calculation.compute import StepsOfOne, compute_each
+from attncli.core.calculation.compute_together import StepsOfOne, compute_each
 from attncli.core.calculation.trace import Trace
 from attncli.core.errors import InputError
 from attncli.core.problem.problem import Problem
@@ -109,7 +109,7 @@ def test_every_format_has_the_bytes_of_one_by_one(
     text = "\n".join(stream(2, seed=2, files=6 if form == "json" else 3)).encode()
     command = ("compute", "-", "-f", form, "--keep-going", *options)
     several = in_process(*command, stdin=text)
-    monkeypatch.setattr("attncli.core.calculation.compute.MAX_PROBLEMS", 1)
+    monkeypatch.setattr("attncli.core.calculation.compute_together.MAX_PROBLEMS", 1)
     assert in_process(*command, stdin=text) == several
     assert several.status == 2
 
@@ -138,7 +138,7 @@ def test_gradients_are_those_of_each_problem_by_itself(
     assert len({one["d_scores"].formula for one in joined}) > 1  # some vanish
     command, text = ("compute", "-", "-f", "json"), "\n".join(lines).encode()
     several = in_process(*command, stdin=text)
-    monkeypatch.setattr("attncli.core.calculation.compute.MAX_PROBLEMS", 1)
+    monkeypatch.setattr("attncli.core.calculation.compute_together.MAX_PROBLEMS", 1)
     assert in_process(*command, stdin=text) == several
 
 

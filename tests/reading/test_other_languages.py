@@ -14,7 +14,7 @@ import pytest
 import attncli
 from attncli.core.problem.key_values import key_of
 from attncli.core.problem.keys import KEYS
-from attncli.core.tape.cell_names import meant
+from attncli.core.tape.step_words import meant
 from attncli.core.text.languages import LANGUAGES
 from attncli.reading.text_names import is_step, name_in
 from tests.conftest import Attn, table

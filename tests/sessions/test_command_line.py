@@ -19,7 +19,7 @@ import pytest
 import attncli
 from attncli.core.calculation.trace import with_named_steps
 from attncli.core.problem.keys import KEYS
-from attncli.core.tape.cell_names import may_mean_step, words_of
+from attncli.core.tape.step_words import may_mean_step, words_of
 from attncli.core.tape.tape import Tape
 from attncli.formats import formats_of
 from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn, cases, table

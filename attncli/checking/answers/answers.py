@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain, pairwise
 from typing import Any, TypeAlias
 
@@ -21,6 +21,7 @@ from attncli.checking.answers.step_names import (
     is_slip,
     rows_from_zero,
 )
+from attncli.checking.answers.written_cells import Matrices, ShapeMismatch, Written
 from attncli.core.arithmetic.elements import Array
 from attncli.core.calculation.trace import Trace
 from attncli.core.errors import (
@@ -39,20 +40,11 @@ from attncli.core.numbers.last_place import dtype_of_texts, number_of, numbers_o
 from attncli.core.numbers.matrices import labelled_texts
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.written import BLANK_CELLS, cell_words, decimal_of, shape_words
-from attncli.core.records import Record, replace
-from attncli.core.tape.cell_names import HEADS_AFTER_TOKENS
+from attncli.core.records import replace
 from attncli.core.tape.step import Step
+from attncli.core.tape.step_words import HEADS_AFTER_TOKENS
 from attncli.core.text.strings import regex, visible
 from attncli.reading.document import KEYS_BESIDE_STEPS, Submission, number_type
-
-LIKE_BLOCKED = -999.0
-"""Maximum number that programs write for the −∞ of a blocked cell."""
-
-MUCH_LOWER = 100.0
-"""Factor by which it is below the lowest right number in a cell that is not blocked. Chosen."""
-
-BLOCKED_MARKS = frozenset((*"-–—−xX×/", "masked", "blocked"))
-"""What people write into a blocked cell, in the place of −∞ or of a weight of 0."""
 
 FLOATS = ("float16", "float32", "float64")
 """Types of numbers that a program calculated, the coarsest first."""
@@ -68,54 +60,6 @@ IN_LINES = regex(r"(?s:.*\n|[\[({\\]|\w++(?:\.\w++)*+\()")
 
 WHICH_STEP = "write the name of the step"
 
-
-class Written(Record, eq=False):
-    """The numbers of one step as a student wrote them, in the layout of the step's array."""
-
-    values: Array  # nan where a cell is blank
-    unit: Array  # one unit in the last place; 0 for what is exact, such as 1/3
-    texts: Array  # a percentage, or a number with a decimal comma, as a decimal
-    dtype: str = ""  # float16, float32 or float64 of a computer; "" for handwork
-    unreadable: Array | None = None  # the cells that hold something else than a number
-
-    @cached_property
-    def blank(self) -> Array:
-        return np.isnan(self.values)
-
-    @cached_property
-    def missing(self) -> Array:
-        return self.blank if self.unreadable is None else self.blank & ~self.unreadable
-
-    def beside(self, step: Step) -> Written:
-        """Return the numbers with −∞, or 0, where a mark or a number like −1e9 stands for it."""
-        right = step.array
-        is_share = step.is_weights or step.plain.startswith("exp")
-        blocked = 0.0 if is_share else -np.inf
-        if not (right == blocked).any():
-            return self
-        least = 0.0 if is_share else np.min(right, initial=0.0, where=np.isfinite(right))
-        is_low = (right == blocked) | (self.values <= MUCH_LOWER * least)
-        stands = np.zeros(right.shape, bool) if is_share else is_low & (self.values <= LIKE_BLOCKED)
-        no_number = self.unreadable
-        if no_number is not None:
-            stands[no_number] = [text in BLOCKED_MARKS for text in self.texts[no_number].tolist()]
-            no_number = no_number & ~stands
-        if not stands.any():
-            return self
-        values, unit = np.where(stands, blocked, self.values), np.where(stands, 0.0, self.unit)
-        return replace(self, values=values, unit=unit, unreadable=no_number)
-
-
-class ShapeMismatch(Record, eq=False):
-    """A matrix of the wrong shape, and the fault that describes it."""
-
-    texts: Array
-    fault: Fault
-    transposed: bool
-
-
-Matrices: TypeAlias = dict[str, Written | ShapeMismatch]
-"""The numbers that were written, by the name of the step."""
 
 Skipped: TypeAlias = tuple[tuple[str, str], ...]
 """The keys that mean no step, or hold no numbers, each with a hint; "" if it is not an answer."""

@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.answers.answers import Matrices, Skipped, Written, written_or_mismatch
+from attncli.checking.answers.answers import Skipped, written_or_mismatch
 from attncli.checking.answers.cell_positions import KeyedMatrix
 from attncli.checking.answers.step_names import InputNamed, find_answer, is_slip, means_step
+from attncli.checking.answers.written_cells import Matrices, Written
 from attncli.core.arithmetic.elements import Array
 from attncli.core.calculation.trace import Trace
 from attncli.core.errors import Fault, InputError, NotThere, fail
 from attncli.core.numbers.last_place import PRECISIONS, TYPED_DIGITS
 from attncli.core.numbers.matrices import as_raw
 from attncli.core.problem.marking import Marking
-from attncli.core.tape.cell_names import HEADS_AFTER_TOKENS
+from attncli.core.tape.step_words import HEADS_AFTER_TOKENS
 from attncli.core.text.strings import visible
 from attncli.reading.document import Submission, number_type
 

@@ -16,9 +16,10 @@ from attncli.core.problem.key_values import key_of, with_key
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.marking import Marking
 from attncli.core.records import replace
-from attncli.core.tape.cell_names import LETTERS, MOST_LISTED, ROW_IN_WORDS, meant
+from attncli.core.tape.cell_names import MOST_LISTED
 from attncli.core.tape.find_cells import find_cells, several_meant
 from attncli.core.tape.step import Step
+from attncli.core.tape.step_words import LETTERS, ROW_IN_WORDS, meant
 from attncli.core.text.strings import MIN_OF_SHORT, near_words, plain_name, regex, visible
 
 MAX_UNKNOWN = 1_000

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from attncli.checking.answers.answers import Matrices, Written
+from attncli.checking.answers.written_cells import Matrices, Written
 from attncli.checking.judging import agreement, early_rounding, judged_steps
 from attncli.checking.judging.agreement import largest
 from attncli.checking.judging.early_rounding import ExplainedCells

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.answers.answers import ShapeMismatch, Written
 from attncli.checking.answers.program_arrays import MAX_HAND_DECIMALS
+from attncli.checking.answers.written_cells import ShapeMismatch, Written
 from attncli.checking.judging.agreement import (
     CUT_OFF,
     FLOAT_ERROR_OF_EXACT,

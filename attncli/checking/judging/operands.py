@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from attncli.checking.answers.answers import Matrices, Written
+from attncli.checking.answers.written_cells import Matrices, Written
 from attncli.checking.judging import agreement
 from attncli.checking.judging.agreement import RoundingRule, agrees, is_exact, roundings_of
 from attncli.checking.judging.judged_steps import CORRECT, LAST_DIGIT, MISSING, WRONG, Given, Judged

@@ -9,8 +9,9 @@ from itertools import islice, product
 from typing import Protocol, TypeAlias, TypeVar
 
 from attncli.checking.answers import answers
-from attncli.checking.answers.answers import Matrices, ShapeMismatch, Written, read_submission
+from attncli.checking.answers.answers import read_submission
 from attncli.checking.answers.step_names import in_row, is_one_number, with_all_steps
+from attncli.checking.answers.written_cells import Matrices, ShapeMismatch, Written
 from attncli.checking.judging import equivalent_forms
 from attncli.checking.judging.agreement import CUT_OFF, agrees
 from attncli.checking.judging.equivalent_forms import Forms
@@ -21,8 +22,8 @@ from attncli.core.calculation.trace import Trace
 from attncli.core.errors import InputError
 from attncli.core.problem.keys import KINDS
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.tape.cell_names import LETTERS, meant
 from attncli.core.tape.operations import TOKEN_AXES
+from attncli.core.tape.step_words import LETTERS, meant
 from attncli.core.text.strings import plain_name, regex
 from attncli.reading.document import Submission
 

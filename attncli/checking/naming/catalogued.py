@@ -9,7 +9,7 @@ from itertools import chain, takewhile
 
 import numpy as np
 
-from attncli.checking.answers.answers import Written
+from attncli.checking.answers.written_cells import Written
 from attncli.checking.judging.agreement import CUT_OFF, MAX_COINCIDENCE, agrees
 from attncli.checking.judging.judge import Judge
 from attncli.checking.judging.judged_steps import CORRECT, Finding

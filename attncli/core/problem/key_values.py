@@ -219,7 +219,7 @@ def hint_for(word: str, shape: Sequence[int] = (), fitting: Sequence[str] = ()) 
     hints = [hint for hint in hints if not shape or hint != SIZES_FOLLOW]  # a matrix is no size
     if hints or not shape:
         return hints[0] if hints else strings.did_you_mean(word, KEYS, "attn schema")
-    from attncli.core.tape.cell_names import ALIASES, meant  # for unknown matrices alone
+    from attncli.core.tape.step_words import ALIASES, meant
 
     if steps := meant(word, ALIASES):
         return f"leave the step {steps[0]} out, or write it under answers to have it checked"

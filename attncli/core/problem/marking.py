@@ -118,7 +118,7 @@ def _names(raw: object, path: KeyPath) -> dict[str, str]:
 
     Where only the first of a pair is a step, as in `scores: a`, the second is the name.
     """
-    from attncli.core.tape.cell_names import ALIASES
+    from attncli.core.tape.step_words import ALIASES
 
     said = "must be a step for each name", "write such as {a: scores, b: weights}"
     steps = dict[str, str]()

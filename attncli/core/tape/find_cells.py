@@ -12,10 +12,11 @@ from typing import TypeAlias
 from attncli.core.errors import Fault, InputError, NotThere, fail
 from attncli.core.numbers.written import decimal_of
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.tape import cell_names
-from attncli.core.tape.cell_names import Cells, meant, size_along, span_of
+from attncli.core.tape import cell_names, step_words
+from attncli.core.tape.cell_names import Cells, size_along, span_of
 from attncli.core.tape.operations import Scale, mixes_values
 from attncli.core.tape.step import Step, row_letter
+from attncli.core.tape.step_words import meant
 from attncli.core.text.strings import near_words, regex, those_like, visible
 
 Steps: TypeAlias = Mapping[str, Step]
@@ -61,7 +62,7 @@ def find_cells(
         for other in _in_brackets(name.strip()):
             with suppress(InputError):
                 return reader.read(other)
-        if (step := cell_names.step_under(name, steps.values())) is not None:
+        if (step := step_words.step_under(name, steps.values())) is not None:
             return _cells(step, (), name)
         for other, reason in _likely_names(name, reader):
             if reader.accepts(other):
@@ -76,9 +77,9 @@ def _in_brackets(name: str) -> Iterator[str]:
     before, bracket, inside = name.rpartition("(")
     if bracket and inside.endswith(")"):
         yield f"{before}[{inside[:-1]}]"
-    if row := cell_names.ROW_IN_WORDS.fullmatch(name):
+    if row := step_words.ROW_IN_WORDS.fullmatch(name):
         yield f"{row['step']}[{row['row']}]"
-    if product := cell_names.PRODUCT.fullmatch(name):
+    if product := step_words.PRODUCT.fullmatch(name):
         yield f"scores[{product['query']}, {product['key']}]"
 
 
@@ -211,7 +212,7 @@ class _Reader(Record):
 
     def unknown(self, base: str, name: str) -> InputError:
         """Return the error for a name that means no step, with the nearest that does."""
-        known = [*self.steps, *(word for step in self.steps for word in cell_names.words_of(step))]
+        known = [*self.steps, *(word for step in self.steps for word in step_words.words_of(step))]
         rest = name.strip()[len(base) :]
         words = near_words(base, known)
         near = [step for word in words for step in meant(word, self.steps, self.added)]
@@ -247,7 +248,7 @@ def find_steps(word: str, steps: Steps, inputs: Steps, added: Collection[str]) -
         if isinstance(error.faults[0], NotThere):
             return []
         raise
-    step = cells.step if cells.is_whole else cell_names.step_under(word, steps.values())
+    step = cells.step if cells.is_whole else step_words.step_under(word, steps.values())
     return [] if step is None else [step]
 
 
