@@ -115,7 +115,8 @@ class TextDocument:
             is_row = ONE_ROW.fullmatch(self.text, one.table.start, one.table.end) is not None
             if number >= 0 and is_row and one.name.isalpha():
                 between = self.text[starts[number] : one.at].lstrip("\n")
-                if "\n#" not in between or counts[one.name] > 1:
+                ends = "\n" if headings[number]["step"] else "\n#"
+                if ends not in between or (ends != "\n" and counts[one.name] > 1):
                     yield replace(one, name=f"{one.name}[{headings[number]['row']}]")
                     continue
             yield one

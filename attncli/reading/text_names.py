@@ -40,12 +40,16 @@ TEX_WORDS = (
 QUOTED_KEY = regex(r"(?:.*[^\w\s])?[ \t]*(['\"])([\w.^]+)\1\s*[:,]\s*")
 """The key of a matrix in a mapping of Python, behind what is before it."""
 ROW_HEADING = regex(
-    rf"^[ \t#*>-]*(?:for[ \t]+)?(?:the[ \t]+)?{ROW_WORDS}[ \t]+[\"'“‘]?"
+    r"^[ \t#*>-]*(?:for[ \t]+)?(?:the[ \t]+)?(?P<step>[^\W\d_]{3,}[ \t]+(?:(?:of|for|in)[ \t]+)?)??"
+    rf"{ROW_WORDS}[ \t]+[\"'“‘]?"
     r"(?!(?:weight|vector|matri|project|embed|count)\w*)"
     r"(?P<row>[^\W_][\w’.-]*?)[\"'”’]?(?:[ \t]*\([^()\n]*\))?[ \t*`]*(?:[:,–]|[ \t\r]*$)",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A line, or its beginning, that tells whose rows follow: Row 1: weights = …."""
+"""A line, or its beginning, that tells whose rows follow: Row 1: weights = ….
+
+Behind the name of a step, only those on its line: Softmax row 1: sum = ….
+"""
 ARGUMENT = regex(r"(?<=\w)\([-\d.,;\s\[\]{}]*+\)(?=\s*+(?:=|≈|:|→|\Z))")
 """Numbers to which a function is applied: softmax([1, 0]) =."""
 PLACES = r"(?:\[[^\]\n]{1,20}\])*(?:_?[{(]\d+, ?\d+[)}])?"

@@ -303,7 +303,7 @@ def _is_open(before: str, rows: str, known: Known) -> bool:
     With nothing before them, their labels are no names of their own.
     """
     if not before.strip():
-        labels = re.findall(r"(?m)^[ \t]*([^\W\d]\w{2,}):", rows)
+        labels = re.findall(r"(?m)^[ \t]*([^\W\d][\w ]{2,40}):", rows)
         return not any(map(known, labels))
     above, _, line = before.rstrip().rpartition("\n")
     if ROW_HEADING.fullmatch(line):

@@ -21,7 +21,7 @@ from attncli.checking.answers.step_names import (
     is_slip,
     rows_from_zero,
 )
-from attncli.checking.answers.written_cells import Matrices, ShapeMismatch, Written
+from attncli.checking.answers.written_cells import Matrices, ShapeMismatch, Written, blocked_in
 from attncli.core.arithmetic.elements import Array
 from attncli.core.calculation.trace import Trace
 from attncli.core.errors import (
@@ -94,7 +94,9 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
             matrix = None
             try:
                 if raw is not None:
-                    matrix = _keyed_matrix(submission, word, raw, step, at, is_transposed)
+                    blocked = trace.kept(("blocked", step.name), partial(blocked_in, step))
+                    some = None if blocked is None or is_transposed else blocked[at]
+                    matrix = _keyed_matrix(submission, word, raw, step, at, is_transposed, some)
             except InputError as error:
                 if at or error.faults[0].needs != "sizes":
                     faults += error.faults
@@ -167,7 +169,13 @@ def _of_a_word(step: Step, raw: Any) -> Any:
 
 
 def _keyed_matrix(
-    submission: Submission, word: str, raw: Any, step: Step, at: At, is_transposed: bool
+    submission: Submission,
+    word: str,
+    raw: Any,
+    step: Step,
+    at: At,
+    is_transposed: bool,
+    blocked: Array | None,
 ) -> KeyedMatrix:
     raw = _of_a_word(step, raw)
     rows = _rows(raw)
@@ -176,7 +184,7 @@ def _keyed_matrix(
         is_one = step.value[at].size == 1  # so that 0,94 is not two numbers, 0 and 94
     if is_one:
         return KeyedMatrix(word, at, np.full((1, 1), raw.strip(), object), None, "", is_transposed)
-    texts, beside = labelled_texts(rows, (word,), ragged=bool(submission.labels))
+    texts, beside = labelled_texts(rows, (word,), bool(submission.labels), blocked)
     if texts.ndim > 2 and HEADS_AFTER_TOKENS.fullmatch(word):
         texts = texts.swapaxes(-2, -3)
     labels = submission.labels

@@ -96,7 +96,7 @@ def _layouts(step: Step, cells: Array, wanted: Shape) -> list[Array]:
     """Return a matrix in each layout of the step that has its shape, the usual one first."""
     shape = step.value.shape
     as_is = [cells.reshape(wanted)] if _same_but_ones(cells.shape, wanted) else []
-    if isinstance(step.operation, MergeHeads) and cells.ndim == len(wanted) + 1:
+    if isinstance(step.operation, MergeHeads) and cells.ndim == len(wanted) + 1 > 2:
         alike = [one for one in (cells, cells.swapaxes(-2, -3)) if one.shape[-3] == wanted[-2]]
         return [one.reshape(wanted) for one in alike if one.size == prod(wanted)]
     has_heads = "head" in step.leading and len(step.trailing) == 2

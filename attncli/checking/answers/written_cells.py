@@ -10,6 +10,7 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import Fault
 from attncli.core.records import Record, replace
+from attncli.core.tape.evaluation import sources
 from attncli.core.tape.step import Step
 
 LIKE_BLOCKED = -999.0
@@ -20,6 +21,22 @@ MUCH_LOWER = 100.0
 
 BLOCKED_MARKS = frozenset((*"-–—−xX×/", "masked", "blocked"))
 """What people write into a blocked cell, in the place of −∞ or of a weight of 0."""
+
+
+def blocked_in(step: Step) -> Array | None:
+    """Return the cells of a step that are −∞, or 0 because they are so in its formula, on paper.
+
+    None if there is none.
+    """
+    blocked = np.asarray(step.array == -np.inf)
+    if blocked.any():
+        return step.on_paper(blocked)
+    for one in sources(step):
+        if one.axes == step.axes and one.array.shape == step.array.shape:
+            found = blocked_in(one)
+            if found is not None and not step.value[found].any():
+                return found
+    return None
 
 
 class Written(Record, eq=False):

@@ -35,7 +35,8 @@ FORWARD = ("scores", "scaled", "masked", "weights", "context", "output")
 """The steps that any letter may mean if its matrix has exactly their shape."""
 
 WORD = regex(
-    rf"((?:d_)?(?:{'|'.join(map(re.escape, LETTERS))})(?=[_^\[\d]|\Z)|[^\[]+)(.*)", re.DOTALL
+    rf"((?:d_)?(?:{'|'.join(map(re.escape, LETTERS))})(?=[_^\[\d]|\Z)|\w+(?=\(\w+\)\Z)|[^\[]+)(.*)",
+    re.DOTALL,
 )
 """A letter or another word for steps, and the places behind it."""
 
@@ -209,7 +210,8 @@ def _read_as(
     read = {}
     for one, step in zip(letters, steps, strict=True):
         for key, rest in one.rests.items():
-            places = rest if rest[:1] in ("", "[") else f"_{rest.strip('_^{}')}"
+            behind = f"[{rest[1:-1]}]" if rest[:1] == "(" else f"_{rest.strip('_^{}')}"
+            places = rest if rest[:1] in ("", "[") else behind
             match = None if in_row(step + places, trace) else SUBSCRIPTS.fullmatch(rest)
             if match and is_one_number(submission.matrices[key]):
                 row, column = (int(place) + is_from_0 for place in match.groups())
@@ -299,7 +301,7 @@ def _is_seen(way: Way, names: Collection[str], before: Way) -> bool:
         one = way.matrices.get(name)
         if isinstance(one, Written):
             right = way.reference.trace[name].array
-            changed, near = ~one.blank, agrees(one.values, one.unit, right, CUT_OFF)
+            changed, near = ~one.blank, ~way.judge.judged[name].wrong_numbers
             same = before.matrices.get(name)
             if isinstance(same, Written) and same.texts is one.texts:  # else it is read otherwise
                 usual = before.reference.trace[name].array

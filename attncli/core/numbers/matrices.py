@@ -290,10 +290,13 @@ def _axes(raw: Any) -> int:
     return count
 
 
-def labelled_texts(raw: Any, path: KeyPath, ragged: bool) -> tuple[Array, Labels]:
+def labelled_texts(
+    raw: Any, path: KeyPath, ragged: bool, blocked: Array | None = None
+) -> tuple[Array, Labels]:
     """Return the cells of a matrix in any form as an array of texts, and the labels of a block.
 
-    A single number has the shape (1, 1). If `ragged`, rows may be shorter than others.
+    A single number has the shape (1, 1). If `ragged`, rows may be shorter than others. Rows may be
+    without the cells that are `blocked`, which are then marked, by `-`.
     """
     hint = "write it as [[0.5, 0.5]]"
     labels: Labels = (None, None)
@@ -310,7 +313,7 @@ def labelled_texts(raw: Any, path: KeyPath, ragged: bool) -> tuple[Array, Labels
     elif isinstance(raw, bool):
         shape, cells = (1, 1), [str(raw)]
     elif isinstance(raw, list | tuple):
-        rows = _whole_rows(raw, ragged)
+        rows = _whole_rows(raw if blocked is None else _with_marks(raw, blocked), ragged)
         shape, cells = flattened(rows, path, _texts, "a cell that is left out is written ~")
     else:
         raise fail(f"{name_of(path)} must be a matrix", *path, hint=hint)
@@ -321,17 +324,28 @@ def labelled_texts(raw: Any, path: KeyPath, ragged: bool) -> tuple[Array, Labels
     return texts, labels
 
 
-def _whole_rows(raw: Any, ragged: bool) -> Any:
-    """Return nested lists with blank cells for rows, or ends of rows, that are left out.
+def _with_marks(raw: Any, blocked: Array) -> Any:
+    """Return nested lists with a mark for each blocked cell, where all of these are left out."""
+    if blocked.ndim == 1:
+        is_one = len(raw) == 1 and isinstance(raw[0], list)
+        return _with_marks(raw if is_one else [raw], blocked[None])
+    if len(raw) != len(blocked) or not all(isinstance(row, list) for row in raw):
+        return raw
+    if blocked.ndim > 2:
+        return [_with_marks(*pair) for pair in zip(raw, blocked, strict=True)]
+    if list(map(len, raw)) != np.sum(~blocked, axis=-1).tolist():
+        return raw
+    rows = map(iter, raw)
+    return [
+        ["-" if x else next(row) for x in line] for row, line in zip(rows, blocked, strict=True)
+    ]
 
-    In a triangle, as of what a causal mask leaves, the others are marked as blocked, by `-`.
-    """
+
+def _whole_rows(raw: Any, ragged: bool) -> Any:
+    """Return nested lists with blank cells for rows, or ends of rows, that are left out."""
     first = next((row for row in raw if isinstance(row, list) and row), None)
     if first and not isinstance(first[0], list):
         raw = [[""] * len(first) if row in ([], None, "", "~") else row for row in raw]
-        lengths = [len(row) if isinstance(row, list) else 0 for row in raw]
-        if len(raw) > 2 and lengths == [*range(1, len(raw) + 1)]:
-            raw = [[*row, *"-" * (len(raw) - len(row))] for row in raw]
     elif first:
         return [_whole_rows(one, ragged) if isinstance(one, list) else one for one in raw]
     return _padded(raw) if ragged else raw

@@ -36,7 +36,7 @@ V_all: allvalues vcache valuecache
 scores: s e score qkt ktq qk rawscores attentionscores energy energies similarity similarities \
     dotproducts logits attnscores attentionscores attentionlogits q@kt q@k' qk'
 scaled: scaledscores scoresscaled scaling qkt/√dk ktq/√dk s/√dk scores/√dk scaleby√dk \
-    divideby√dk dividedby√dk
+    divideby√dk dividedby√dk /√dk ÷√dk
 capped: cappedscores
 biased: biasedscores
 masked: maskedscores scoresmasked hookattnscores scaledandmaskedscores maskedandscaledscores \
@@ -49,10 +49,11 @@ weights: a p α alpha alphas weight attention attn attentionweights attnweights 
     softmaxscores/√dk attentions attnoutputweights hookpattern probs attentionprobs attnprobs \
     applysoftmax attentionscores
 context: c z contexts contextvector contextvectors contextvec contextvecs \
-    allcontextvecs headoutputs av hookz multiplybyv weightedsum weightedsumofvalues
+    allcontextvecs headoutputs av @v hookz multiplybyv weightedsum weightedsumofvalues
 concat: z concatenated concatenation concatheads headsconcatenated
 output: z y o out outputs result attentionoutput av va attnoutput hookattnout \
-    attentionq,k,v softmaxqkt/√dkv softmaxqktv multiplybyv weightedsum weightedsumofvalues
+    attentionq,k,v softmaxqkt/√dkv softmaxqktv multiplybyv weightedsum weightedsumofvalues \
+    attention attentionvector attentionvectors @v
 """
 ALIASES = {
     name: [*words.split(), *words_for(name)]
@@ -110,6 +111,9 @@ WHEN_ADDED.append(_add)
 
 PARTS = regex(r"(?P<before>d_)?(?P<name>.+?)(?P<time>_\d+)?")
 """The name of a step, perhaps of a gradient, or of a time: d_scores, scores_2."""
+
+FACTOR = regex(r"\A(?:[·⋅∙](?=\w)|[×@]\s*)")
+"""The sign before a factor that is written by itself, ·V; with a blank, · is a bullet."""
 
 IGNORED = regex(r"[\s_\-^·*×()\[\]{}.]")
 
@@ -202,5 +206,6 @@ def words_of(name: str) -> tuple[str, ...]:
 
 def _plain(word: str) -> str:
     word = re.sub(r"(?i)sqrt", "√", MODULE.sub("", word)).replace("ᵀ", "t").replace("ℓ", "l")
-    word = word.replace("’", "'")
+    word = FACTOR.sub("@", word.replace("’", "'"))
+    word = re.sub(r"√\(?\d+\b", "√dk", word)  # of a head as wide as that
     return IGNORED.sub("", word).casefold()
