@@ -97,13 +97,14 @@ def _with_step(document: Document) -> Document:
 def step_in(stem: str) -> str:
     """Return the step that is part of a file's name, such as weights of `hw2_weights`; or "".
 
-    Of the names of one or two letters, which may be a student's, only Q, K and V alone count.
+    Of the names of one or two letters, perhaps with a number, which may be a student's, only Q, K
+    and V alone count.
     """
     if stem in ("Q", "K", "V"):
         return stem
     words = re.split(r"[\s_.-]+", stem)
     runs = ["_".join(words[i:j]) for i, j in combinations(range(len(words) + 1), 2)]
-    steps = (run for run in runs if len(run) > 2 and may_mean_step(run, ()))
+    steps = (run for run in runs if len(run.rstrip("0123456789")) > 2 and may_mean_step(run, ()))
     return max(steps, key=len, default="")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -23,7 +22,8 @@ from attncli.core.text.strings import plain_name, regex
 from attncli.reading import text_names, texts
 from attncli.reading.chunks import Chunk, blanked
 from attncli.reading.document import KEYS_BESIDE_STEPS, YAML_SUFFIXES, Raw, twice
-from attncli.reading.text_names import BEFORE_NAME, ROW_HEADING, is_key, is_step
+from attncli.reading.text_names import BEFORE_NAME, is_key, is_step
+from attncli.reading.text_rows import with_rows
 from attncli.reading.text_tables import FILLED, Table, cleaned, line_at
 from attncli.reading.texts import CODE_LINE, SETTING, Block, blocks_in, value_in
 
@@ -45,7 +45,6 @@ MAY_BE_ANSWER = regex(
     r"(?<![\d.])\d*\.\d+(?![\d.]).*[\s,(\[]\d*\.\d|\s=[ \t]*[-\d(\[]|[\[(]\s*[-\d.]+\s*,\s*[-\d]"
 )
 """Numbers that a student may have meant as an answer, in a line that is not read."""
-ONE_ROW = regex(r"\s*\[?[^\[\];\n]*\]?\s*")
 FILLED_CALL = regex(rf"(?:[\d.]+\s*\*\s*)?{FILLED}")
 TASKS = regex(rf"(?i)\b(?:task|exercise|points|(?<=\| )marks|{'|'.join(words_for('TASK'))})\b")
 """Words over the columns of a list of tasks and their points, which is no answer."""
@@ -84,7 +83,7 @@ class TextDocument:
         self.known = is_step if are_answers else is_key
         self.blocks = [one for one in blocks_in(masked, self.known) if self._may_be_matrix(one)]
         if are_answers:
-            self.blocks = [*self._with_rows(self.blocks)]
+            self.blocks = [*with_rows(self.blocks, self.text)]
         named = [one for one in self.blocks if self.known(one.name)]
         above = self.text[: self.blocks[0].table.start] if len(self.blocks) == 1 else "above"
         is_bare = not above.strip("\r\n \t[($\\")
@@ -101,25 +100,6 @@ class TextDocument:
             return self.are_answers and not hint_for(block.name).startswith("leave it out")
         heads = line_at(self.text, block.table.start)
         return not (TASKS.fullmatch(block.name) or TASKS.search(heads))
-
-    def _with_rows(self, blocks: list[Block]) -> Iterator[Block]:
-        """Yield blocks; one that is a row below a heading such as Token 2 has that row in its name.
-
-        A heading of Markdown between them parts the two, unless the name is there several times.
-        """
-        headings = [*ROW_HEADING.finditer(self.text)]
-        starts = [heading.start() for heading in headings]
-        counts = Counter(one.name for one in blocks)
-        for one in blocks:
-            number = bisect_right(starts, one.at) - 1
-            is_row = ONE_ROW.fullmatch(self.text, one.table.start, one.table.end) is not None
-            if number >= 0 and is_row and one.name.isalpha():
-                between = self.text[starts[number] : one.at].lstrip("\n")
-                ends = "\n" if headings[number]["step"] else "\n#"
-                if ends not in between or (ends != "\n" and counts[one.name] > 1):
-                    yield replace(one, name=f"{one.name}[{headings[number]['row']}]")
-                    continue
-            yield one
 
     def _without_settings(self) -> str:
         """Return the text with blanks in place of lines that set keys which are no matrices."""

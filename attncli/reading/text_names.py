@@ -144,7 +144,8 @@ def _name_in_words(text: str, known: Known, is_set: bool) -> str:
     """Return the name in the words of a heading; "" if none is known."""
     whole = undecorated(text).strip("[(&>,;. ")
     symbol = WITH_SYMBOL.fullmatch(text)
-    if symbol and known(symbol[2]) and _are_plain(symbol[1]):
+    is_token = symbol and len(symbol[2]) < 2 and symbol[2] not in LETTERS and not is_key(symbol[2])
+    if symbol and not is_token and known(symbol[2]) and _are_plain(symbol[1]):
         return symbol[2]
     words = re.sub(r"\s\(([^()]*)\)|[:*`“”„]", r" \1 ", whole or text).split()
     count = len(words)

@@ -15,6 +15,7 @@ from attncli.checking.answers.cell_positions import KeyedMatrix, Shape
 from attncli.checking.answers.step_names import (
     At,
     InputNamed,
+    Meaning,
     find_answer,
     is_one_number,
     is_row,
@@ -90,7 +91,7 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
             located(submission.heading),
             changed(partial(_of_key, word)),
         ):
-            step, at, is_transposed = find_answer(name, trace, raw)
+            step, at, is_transposed = _meant(name, trace, raw)
             matrix = None
             try:
                 if raw is not None:
@@ -127,6 +128,13 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
     faults += _without_name(submission.matrices, {*cut, *uneven})
     refuse([*faults, *([] if is_known else refused)])
     return _of_one_computer(matrices), tuple(hints.items())
+
+
+def _meant(name: str, trace: Trace, raw: Any) -> Meaning:
+    if UNNAMED.fullmatch(name):
+        hint = "write them under its name, such as weights: [[0.5, 0.5]]"
+        raise fail("these numbers do not tell of which step they are", hint=hint)
+    return find_answer(name, trace, raw)
 
 
 def _of_key(word: str, fault: Fault) -> Fault:

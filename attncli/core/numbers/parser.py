@@ -26,7 +26,6 @@ SEPARATED = (  # digits with separators, or with a decimal comma
 )
 MISREAD = {ord("l"): "1", ord("I"): "1", ord("O"): "0", ord("o"): "0"}  # letters like digits
 NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-SMALL_SIGNS = str.maketrans({"½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3/4", "²": "^2"})
 INFINITE = ("inf", "infty", "infinity", "∞")
 
 
@@ -217,10 +216,8 @@ class Parser:
             message += "; write 1, or eye(3) for an identity matrix"
         elif re.fullmatch(r"[+-]?\d+(?:\.\d+)?", digits := text.translate(MISREAD)):
             message += f"; write {digits} if its letters are digits"
-        elif (
-            plain := re.sub(r"(?<!\d)(\d++)([½⅓⅔¼¾])", r"(\1+\2)", text).translate(SMALL_SIGNS)
-        ) != text:
-            message += f"; write {visible(plain[:40])}"
+        elif "²" in text:
+            message += f"; write {visible(text.replace('²', '^2')[:40])}"
         return NumberError(message)
 
 

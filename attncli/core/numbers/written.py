@@ -102,8 +102,8 @@ def vanishes(text: str) -> bool:
 def normalized(text: str) -> str:
     """Return a written number with its digits, in the characters of the parser.
 
-    >>> normalized("≈ 13.61%"), normalized("–0.50"), normalized("-oo")
-    ('0.1361', '-0.50', '-inf')
+    >>> normalized("≈ 13.61%"), normalized("–0.50"), normalized("-oo"), normalized("1½")
+    ('0.1361', '-0.50', '-inf', '(1+1/2)')
     """
     plain = text.strip()
     if re.fullmatch(DATE, plain, re.IGNORECASE):
@@ -112,6 +112,9 @@ def normalized(text: str) -> str:
     if len(plain) > 1 and plain[0] in ABOUT:
         plain = plain[1:].lstrip()
     plain = re.sub(f"[{DASHES}]", "-", plain)
+    if not plain.isascii():
+        plain = re.sub(r"(\d*)([½⅓⅔¼¾])", _with_fraction, plain)
+        plain = re.sub(r"(?<=[·×*]10)⁻?[⁰¹²³⁴-⁹]+", lambda up: "^" + up[0].translate(RAISED), plain)
     if match := re.fullmatch(WITH_UNIT, plain):
         raise NumberError(f"{visible(plain)} is not a number; write {match[1] or match[2]}")
     if re.fullmatch(r"[-+]?(\d*\.){2,}\d*", plain, re.ASCII) and any(map(str.isdigit, plain)):
@@ -119,6 +122,15 @@ def normalized(text: str) -> str:
     if percent := re.fullmatch(r"([^%]*[^%\s])\s*%", plain):
         plain = _hundredth(percent[1])
     return re.sub(r"\A([-+]?)oo\Z", r"\1inf", plain)
+
+
+FRACTIONS = {"½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3/4"}
+RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+
+
+def _with_fraction(found: re.Match[str]) -> str:
+    whole, sign = found.groups()
+    return f"({whole}+{FRACTIONS[sign]})" if whole else FRACTIONS[sign]
 
 
 def _hundredth(text: str) -> str:

@@ -207,5 +207,4 @@ def words_of(name: str) -> tuple[str, ...]:
 def _plain(word: str) -> str:
     word = re.sub(r"(?i)sqrt", "√", MODULE.sub("", word)).replace("ᵀ", "t").replace("ℓ", "l")
     word = FACTOR.sub("@", word.replace("’", "'"))
-    word = re.sub(r"√\(?\d+\b", "√dk", word)  # of a head as wide as that
     return IGNORED.sub("", word).casefold()

@@ -1,0 +1,61 @@
+"""Matrices of a text that are rows, with the row in their names that the text tells elsewhere."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from attncli.core.records import replace
+from attncli.core.text.strings import regex
+from attncli.reading.text_names import ROW_HEADING
+from attncli.reading.texts import Block
+
+ONE_ROW = regex(r"\s*\[?[^\[\];\n]*\]?\s*")
+QUERY = regex(r"^[ \t]*q_\{?(?P<row>\w+)\}?[ \t]*=", re.MULTILINE)
+"""The name of a query, behind which its rows of other steps may follow."""
+REMARK = regex(r"[ \t]*\(([^\W\d][^()\[\]\n]{0,40}|\d{1,3})\)[ \t*]*[:=][ \t]*")
+"""A remark between a name and a row: scores (cat): 5 7 7."""
+
+
+def with_rows(blocks: Sequence[Block], text: str) -> Iterator[Block]:
+    """Yield the matrices of a text; one that is a row has its row in its name, if that is told.
+
+    A heading such as Token 2 tells it, up to the next heading of Markdown; of a name that is there
+    several times also the name of a query, or a remark behind the name.
+    """
+    counts = Counter(one.name for one in blocks)
+    remarks = [_remark(one, text) for one in blocks]
+    told = Counter((one.name, remark) for one, remark in zip(blocks, remarks, strict=True))
+    headings = [*ROW_HEADING.finditer(text), *QUERY.finditer(text)]
+    headings.sort(key=re.Match.start)
+    starts = [heading.start() for heading in headings]
+    for one, remark in zip(blocks, remarks, strict=True):
+        is_row = ONE_ROW.fullmatch(text, one.table.start, one.table.end) is not None
+        number = bisect_right(starts, one.at) - 1
+        row = ""
+        if is_row and one.name.isalpha():
+            is_several = counts[one.name] > 1
+            if is_several and told[one.name, remark] == 1:
+                row = remark
+            if not row and number >= 0:
+                row = _row_of(headings[number], text[starts[number] : one.at], is_several)
+        yield replace(one, name=f"{one.name}[{row}]") if row else one
+
+
+def _row_of(heading: re.Match[str], between: str, is_several: bool) -> str:
+    """Return the row of a heading, if it is that of a name behind it; else ""."""
+    after = between.lstrip("\n")
+    if "step" not in heading.re.groupindex:
+        is_meant = is_several
+    elif heading["step"]:
+        is_meant = "\n" not in after
+    else:
+        is_meant = is_several or "\n#" not in after
+    return heading["row"] if is_meant else ""
+
+
+def _remark(block: Block, text: str) -> str:
+    remark = REMARK.fullmatch(text, block.at + len(block.name), block.table.start)
+    return remark[1] if remark else ""
