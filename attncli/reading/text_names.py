@@ -50,6 +50,11 @@ ROW_HEADING = regex(
 
 Behind the name of a step, only those on its line: Softmax row 1: sum = ….
 """
+HEAD_HEADING = regex(
+    r"^[ \t#*>-]*head[ \t]+(?P<head>\d{1,3})(?:[ \t]*\([^()\n]*\))?[ \t*`]*:?[ \t*`\r]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A line that tells whose matrices follow: Head 1."""
 ARGUMENT = regex(r"(?<=\w)\([-\d.,;\s\[\]{}]*+\)(?=\s*+(?:=|≈|:|→|\Z))")
 """Numbers to which a function is applied: softmax([1, 0]) =."""
 PLACES = r"(?:\[[^\]\n]{1,20}\])*(?:_?[{(]\d+, ?\d+[)}])?"

@@ -1,4 +1,4 @@
-"""Matrices of a text that are rows, with the row in their names that the text tells elsewhere."""
+"""Matrices of a text that are rows, or of one head, with what tells that in their names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from attncli.core.records import replace
 from attncli.core.text.strings import regex
-from attncli.reading.text_names import ROW_HEADING
+from attncli.reading.text_names import HEAD_HEADING, ROW_HEADING
 from attncli.reading.texts import Block
 
 ONE_ROW = regex(r"\s*\[?[^\[\];\n]*\]?\s*")
@@ -23,7 +23,7 @@ def with_rows(blocks: Sequence[Block], text: str) -> Iterator[Block]:
     """Yield the matrices of a text; one that is a row has its row in its name, if that is told.
 
     A heading such as Token 2 tells it, up to the next heading of Markdown; of a name that is there
-    several times also the name of a query, or a remark behind the name.
+    several times also the name of a query, or a remark behind the name, and a heading its head.
     """
     counts = Counter(one.name for one in blocks)
     remarks = [_remark(one, text) for one in blocks]
@@ -31,9 +31,13 @@ def with_rows(blocks: Sequence[Block], text: str) -> Iterator[Block]:
     headings = [*ROW_HEADING.finditer(text), *QUERY.finditer(text)]
     headings.sort(key=re.Match.start)
     starts = [heading.start() for heading in headings]
+    heads = [*HEAD_HEADING.finditer(text)]
+    head_starts = [heading.start() for heading in heads]
     for one, remark in zip(blocks, remarks, strict=True):
         is_row = ONE_ROW.fullmatch(text, one.table.start, one.table.end) is not None
         number = bisect_right(starts, one.at) - 1
+        under = bisect_right(head_starts, one.at) - 1
+        head = f"[head {heads[under]['head']}]" if under >= 0 and counts[one.name] > 1 else ""
         row = ""
         if is_row and one.name.isalpha():
             is_several = counts[one.name] > 1
@@ -41,7 +45,8 @@ def with_rows(blocks: Sequence[Block], text: str) -> Iterator[Block]:
                 row = remark
             if not row and number >= 0:
                 row = _row_of(headings[number], text[starts[number] : one.at], is_several)
-        yield replace(one, name=f"{one.name}[{row}]") if row else one
+        name = f"{one.name}{head if one.name.isalpha() else ''}{f'[{row}]' if row else ''}"
+        yield replace(one, name=name) if name != one.name else one
 
 
 def _row_of(heading: re.Match[str], between: str, is_several: bool) -> str:

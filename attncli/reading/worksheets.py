@@ -20,7 +20,7 @@ from attncli.core.text.strings import regex, visible
 from attncli.reading.chunks import Chunk
 from attncli.reading.document import Document, unread
 from attncli.reading.text_documents import text_document
-from attncli.reading.text_names import ROW_HEADING
+from attncli.reading.text_names import HEAD_HEADING, ROW_HEADING
 
 MARKDOWN = regex(
     r"^(?:Name|[Ss]tudent):[ \t]*(?P<student>[^\n]*)$|^<!-- answer: (?P<name>[^\n]*?) -->[ \t]*$",
@@ -76,9 +76,9 @@ def name_above(line: re.Match[str]) -> str:
 
 
 def is_title_above(line: re.Match[str]) -> bool:
-    """Return True for words that name no step or row, above a line that begins as YAML."""
+    """Return True for words that name no step, row or head, above a line that begins as YAML."""
     words = line[0].strip()
-    is_name = may_mean_step(words, ()) or ROW_HEADING.match(words)
+    is_name = may_mean_step(words, ()) or ROW_HEADING.match(words) or HEAD_HEADING.match(words)
     return not is_name and KEY.match(line.string, line.end()) is not None
 
 
