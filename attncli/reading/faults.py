@@ -76,7 +76,7 @@ def explained(error: yaml.YAMLError, chunk: Chunk) -> InputError:
         place = chunk.place_at(match.start() if match else 0)
         character = f" ({visible(match[0])})" if match else ""
         message = f"a control character{character} cannot stand in YAML"
-        return place.error(message, 'write it as "\\x1b" in double quotes')
+        return place.error(message, 'delete it; in a text in double quotes, write "\\x1b"')
     opening = getattr(error, "context_mark", None) or mark
     end = chunk.place_at(len(chunk.text.rstrip()))  # no fault is in a line below it
     both = [chunk.place(one.line, one.column) for one in (mark, opening)]

@@ -41,7 +41,7 @@ QUOTED_KEY = regex(r"(?:.*[^\w\s])?[ \t]*(['\"])([\w.^]+)\1\s*[:,]\s*")
 """The key of a matrix in a mapping of Python, behind what is before it."""
 ROW_HEADING = regex(
     r"^[ \t#*>-]*(?:for[ \t]+)?(?:the[ \t]+)?(?P<step>[^\W\d_]{3,}[ \t]+(?:(?:of|for|in)[ \t]+)?)??"
-    rf"{ROW_WORDS}[ \t]+[\"'“‘]?"
+    rf"(?:{ROW_WORDS}[ \t]+[\"'“‘]?|(?<=for )[\"'“‘])"
     r"(?!(?:weight|vector|matri|project|embed|count)\w*)"
     r"(?P<row>[^\W_][\w’.-]*?)[\"'”’]?(?:[ \t]*\([^()\n]*\))?[ \t*`]*(?:[:,–]|[ \t\r]*$)",
     re.IGNORECASE | re.MULTILINE,
