@@ -355,8 +355,7 @@ RECURRENCES: list[tuple[bool, Keys]] = [
     *((True, of_many_times("delta", rule)) for rule in ("linear", "delta", "gated_delta")),
     (True, of_many_times("delta", "delta", qk_norm="l2")),
     (False, of_many_times("delta", "linear", K=np.full((TIMES, 3), 1e308))),
-    *((True, of_many_times("encoder_decoder", cell)) for cell in GATES),
-    *((True, of_many_times("encoder_decoder", cell, "before")) for cell in GATES),
+    *((True, of_many_times("encoder_decoder", c, a)) for c in GATES for a in ("after", "before")),
     (True, of_many_times("encoder_decoder", "gru", W_c=numbers(3, 2, 4), softcap=2)),
     (False, of_many_times("encoder_decoder", "gru", scale=5000)),  # warns of each time
     (False, of_many_times("encoder_decoder", "rnn", normalize="hardmax")),
@@ -365,6 +364,7 @@ RECURRENCES: list[tuple[bool, Keys]] = [
     (True, of_many_times("recurrent")),  # each time attends to one state more
     (True, of_many_times("recurrent", score=ADDITIVE, b=numbers(1, 3))),
     (True, of_many_times("recurrent", W_k=numbers(3, 3, 3), scale=2)),
+    (False, of_many_times("recurrent", X=[[0, 0.1]] * 6 + [[9e3, 0]] * 3, scale=-233)),  # s: −699
     (True, of_many_times("encoder_decoder", "gru", X=numbers(2, 2, TIMES, 2))),  # a batch
 ]
 

@@ -7,7 +7,6 @@ shape: a calculation with outlines shows how much memory the real one takes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from math import fsum, prod
 from typing import Any
 
@@ -79,12 +78,13 @@ def total(array: Array, along: int) -> Array:
     high = array.swapaxes(along, -1)
     if array[:1].size <= FEW:
         # A sum beyond a float, and one of ∞ and −∞, are left to the additions below.
-        with suppress(OverflowError, ValueError):
+        try:
             sums = list(map(fsum, high.reshape(-1, high.shape[-1]).tolist()))
             exact = np.array(sums, array.dtype).reshape(*high.shape[:-1], 1)
             return exact.swapaxes(along, -1)
-        if len(array) > 1:
-            return np.concatenate([total(part, along) for part in np.split(array, len(array))])
+        except (OverflowError, ValueError):
+            if len(array) > 1:
+                return np.concatenate([total(part, along) for part in np.split(array, len(array))])
     high = high.astype(float, copy=False)
     much = np.abs(high).max(axis=-1, keepdims=True) * (4.0 * high.shape[-1])
     multiples = (high + much) - much

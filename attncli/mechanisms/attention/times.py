@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from operator import is_
 from typing import Any, NamedTuple, TypeAlias
 
@@ -19,7 +18,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.floats import Outline, all_finite, outline
 from attncli.core.attention.normalizers import are_out_of_range
 from attncli.core.attention.parameters import Rules
-from attncli.core.attention.softmax import Exp
+from attncli.core.attention.softmax import Exp, ShiftedExp
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
 from attncli.core.tape.evaluation import array_of, with_plain_floats
@@ -122,7 +121,7 @@ class Program:
         after: the places of the next state, and of what the time gives beside it.
         recorded: their arrays.
         states: the number of the steps of a state.
-        size: the number of bytes of the steps.
+        numbers, size: the number of elements, and of bytes, of the steps.
     """
 
     def __init__(
@@ -132,6 +131,7 @@ class Program:
         self.lines: list[tuple[Operation, list[int], int]] = []
         self.places: dict[Expression, int] = {}
         self.states, self.size = len(before), size
+        self.numbers = sum(step.array.size for step in steps)
         for step in before:
             self._place(step)
         for step in steps:
@@ -210,9 +210,9 @@ def _later(before: Program, program: Program, rules: Rules, count: int) -> list[
         return None
 
 
-NUMBERS_AT_ONCE = 2**18
-"""Maximum number of elements, 2 MiB, of a result of a line that takes no state: it is calculated
-for several times at once, along the axis of the batch. Chosen."""
+NUMBERS_AT_ONCE = 2**17
+"""Maximum number of elements, 1 MiB, of the steps of the times for which lines that take no state
+are calculated at once, along the axis of the batch, and results and scores checked. Chosen."""
 
 Line: TypeAlias = tuple[Callable[..., Any], list[int], int]
 """A function of arrays, the places of those that it takes, and the place of its result."""
@@ -227,33 +227,30 @@ def _run(before: Program, program: Program, rules: Rules, found: Sequence[Array]
     states, later = program.states, found[0].shape[-2] - RECORDED
     values: list[Any] = [*program.recorded[:states], *program.arrays[states:]]
     batch = max(len(array) for array in values if array is not None)
-    largest = max(a.size for a in (*program.recorded, *(rows[..., -1:, :] for rows in found)))
-    at_once = max(NUMBERS_AT_ONCE // largest, 1) if batch == 1 else 1
-    of_tokens, of_states = _split(before, program, rules, at_once, later)
-    after = program.after[:states], program.after[states:]
-    used = {
-        *program.after,
-        *itertools.chain.from_iterable(operands for _, operands, _ in of_states),
-    }
+    numbers = program.numbers + (program.numbers - before.numbers) * later  # of the last time
+    at_once = max(NUMBERS_AT_ONCE // numbers, 1) if batch == 1 else 1
+    of_tokens, of_states = _split(before, program, at_once, later)
+    exponents = [places[0] for operation, places, _ in program.lines if isinstance(operation, Exp)]
+    after = program.after[:states], program.after[states:], exponents
+    used = {*program.after, *exponents}.union(*(operands for _, operands, _ in of_states))
     moving = used.intersection(place for *_, place in of_tokens)
     for start in range(0, later, at_once):
         _apply(of_tokens, values)
-        differing = [
-            (place, [values[place][t : t + 1] for t in range(len(values[place]))])
-            for place in moving
-            if len(values[place]) > batch
-        ]
-        results = []
+        differing = [(at, [*a[:, None]]) for at in moving if len(a := values[at]) > batch]
+        results, scores = [], list[Array]()
         for t in range(min(at_once, later - start)):
             for place, elements in differing:
                 values[place] = elements[t]
             _apply(of_states, values)
-            state, result = [[values[at] for at in places] for places in after]
+            state, result, powered = [[values[at] for at in places] for places in after]
             results.append(result)
+            scores += powered
             values[:states] = state
         parts = [*map(below, zip(*results, strict=True))]
         if not all(map(all_finite, (*values[:states], *parts))):
             raise FloatingPointError  # an infinity in an earlier state has raised it, or is here
+        if scores and are_out_of_range(np.concatenate(scores, axis=None), rules.normalize):
+            raise FloatingPointError  # as a line would warn of them, or choose another power
         for rows, part in zip(found, parts, strict=True):
             first = RECORDED + start
             rows[..., first : first + at_once, : part.shape[-1]] = part
@@ -263,7 +260,7 @@ def _run(before: Program, program: Program, rules: Rules, found: Sequence[Array]
 
 
 def _split(
-    before: Program, program: Program, rules: Rules, at_once: int, later: int
+    before: Program, program: Program, at_once: int, later: int
 ) -> tuple[list[Line], list[Line]]:
     """Return the lines that take no state, for some times at once, and the others."""
     of_tokens, of_states = list[Line](), list[Line]()
@@ -277,8 +274,8 @@ def _split(
             apply = _next_rows(operation.place + 1, 1 if is_of_state else at_once)
         elif isinstance(operation, Divide):
             apply = np.divide  # which raises an error where a divisor is 0
-        elif isinstance(operation, Exp):
-            apply = partial(_power, operation, rules)
+        elif isinstance(operation, ShiftedExp):
+            raise FloatingPointError  # as a line warns of it
         if is_of_state:
             changed.add(place)
         (of_states if is_of_state else of_tokens).append((apply, operands, place))
@@ -287,7 +284,13 @@ def _split(
 
 def _apply(lines: Iterable[Line], values: list[Any]) -> None:
     for apply, operands, place in lines:
-        values[place] = apply(*map(values.__getitem__, operands))
+        match operands:  # most take one or two, of which a list would take longer
+            case [one]:
+                values[place] = apply(values[one])
+            case [one, other]:
+                values[place] = apply(values[one], values[other])
+            case _:
+                values[place] = apply(*map(values.__getitem__, operands))
 
 
 def _next_rows(first: int, at_once: int) -> Callable[[Array], Array]:
@@ -300,10 +303,3 @@ def _next_rows(first: int, at_once: int) -> Callable[[Array], Array]:
         return rows if at_once == 1 else np.swapaxes(rows, 0, -2)
 
     return apply
-
-
-def _power(operation: Exp, rules: Rules, scores: Array, *others: Array) -> Array:
-    """Return the powers of scores, unless a line would warn of these, or choose another power."""
-    if others or are_out_of_range(scores, rules.normalize):
-        raise FloatingPointError
-    return operation.apply(scores)
