@@ -132,8 +132,7 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
 
 def _meant(name: str, trace: Trace, raw: Any) -> Meaning:
     if UNNAMED.fullmatch(name):
-        hint = "write them under its name, such as weights: [[0.5, 0.5]]"
-        raise fail("these numbers do not tell of which step they are", hint=hint)
+        raise fail("these numbers do not tell of which step they are", hint=WHICH_STEP)
     return find_answer(name, trace, raw)
 
 
