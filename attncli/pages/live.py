@@ -186,8 +186,8 @@ class LiveFormulas(CellFormulas):
     @property
     def data(self) -> Mapping[str, object]:
         """The programs and explanations."""
-        shapes, programs = ([*map(json.loads, texts)] for texts in (self.shapes, self.programs.all))
-        return {"shapes": shapes, "cells": self.cells, "programs": programs}
+        shapes = [*map(json.loads, self.shapes)]
+        return {"shapes": shapes, "cells": self.cells, "programs": self.programs.all}
 
     def page_data(self, traces: Sequence[Trace], body: WriteBody) -> Mapping[str, object]:
         """Return the tapes with a key of all; what else the script reads, compressed.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import reduce
 from math import log
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -33,7 +35,7 @@ from attncli.core.tape.evaluation import array_of, evaluate, mapped, sources, wa
 from attncli.core.tape.step import LEADING, Expression, Operation, Step, notation_of
 from attncli.core.text.strings import label_text, visible
 from attncli.pages.cell_formulas import PageCells, key_of
-from attncli.pages.markup import as_json, file_text
+from attncli.pages.markup import file_text
 
 
 class LargestIfNeeded(Largest):
@@ -58,7 +60,8 @@ class Programs:
 
     def __init__(self) -> None:
         self.functions = functions()
-        self.all: dict[str, int] = {}  # as JSON, each with its place
+        self.known: dict[str, tuple[int, list[Any]]] = {}  # by their texts, each with its place
+        self.of_outlines: dict[object, list[Any] | None] = {}  # by what `practice` compares
         self.shift_of: dict[Expression, LargestIfNeeded] = {}  # by the powers of scores and sinks
 
     def begin(self, trace: Trace) -> None:
@@ -113,13 +116,13 @@ class Programs:
             InputError: if it calls a function that the page does not have.
         """
         operands: dict[object, int] = {}
-        calls: dict[str, int] = {}
+        calls: dict[str, tuple[int, list[Any]]] = {}
         seen: dict[int, Any] = {}
 
         def operand(part: Any) -> Any:
-            if not isinstance(part, Call) and np.ndim(part) == 0:
-                return str(float(part)).replace("inf", "Infinity")
             if id(part) not in seen:
+                if not isinstance(part, Call) and np.ndim(part) == 0:
+                    return str(float(part)).replace("inf", "Infinity")
                 seen[id(part)] = place(part if isinstance(part, Call) else Call(part))
             return seen[id(part)]
 
@@ -130,12 +133,16 @@ class Programs:
                 return operands.setdefault(source, len(operands))
             if call.name and call.name not in self.functions:
                 raise _refused(call.name)
-            parts = [call.name or "constant", [operand(one) for one in call.operands]]
-            return calls.setdefault(as_json([*parts, *_options(call)]), -1 - len(calls))
+            own = [call.name or "constant", [*map(operand, call.operands)], *_options(call)]
+            return -1 - calls.setdefault(str(own), (len(calls), own))[0]
 
         operand(result)
-        program = f"[{','.join(calls)}]"
-        return [self.all.setdefault(program, len(self.all)), *operands]
+        program = [call for _, call in calls.values()]
+        return [self.known.setdefault(str(program), (len(self.known), program))[0], *operands]
+
+    @property
+    def all(self) -> list[list[Any]]:
+        return [program for _, program in self.known.values()]
 
 
 def _options(call: Call) -> list[Any]:
@@ -148,16 +155,13 @@ def _options(call: Call) -> list[Any]:
     (places,) = call.options
     if not places.size:
         return [places.shape, [], None]
-    units = np.eye(places.ndim, dtype=int)
-    first = int(places.flat[0])
-    steps = [
-        int(places[tuple(unit)]) - first if size > 1 else 0
-        for unit, size in zip(units, places.shape, strict=True)
-    ]
-    regular = first + np.tensordot(steps, np.indices(places.shape), 1)
-    if np.array_equal(regular, places):
-        return [places.shape, first, steps]
-    return [places.shape, places.ravel().tolist(), None]
+    line = places.ravel().tolist()
+    after = np.cumprod((1, *places.shape[:0:-1]))[::-1].tolist()
+    spans = zip(places.shape, after, strict=False)
+    steps = [line[by] - line[0] if size > 1 else 0 for size, by in spans]
+    regular = reduce(np.add.outer, map(mul, steps, map(np.arange, places.shape)), line[0])
+    is_regular = np.array_equal(regular, places)
+    return [places.shape, *((line[0], steps) if is_regular else (line, None))]
 
 
 def _refused(name: str) -> InputError:

@@ -7,8 +7,9 @@ student typed, and judges as `checking/judging` does. The rules of intervals are
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -24,7 +25,7 @@ from attncli.core.calculation.trace import Trace
 from attncli.core.errors import InputError
 from attncli.core.explaining.explain import CellPlace
 from attncli.core.numbers.written import BLANK_CELLS
-from attncli.core.records import EMPTY, replace
+from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.evaluation import Change, evaluate, sources, transform
 from attncli.core.tape.operations import Divide
 from attncli.core.tape.step import Expression, Step
@@ -74,7 +75,7 @@ def page_data(
         "rules": RULES,
         "problems": tables,
         "fields": fields,
-        "programs": [*map(json.loads, programs.all)],
+        "programs": programs.all,
         **formulas.data,
     }
     # Compressed, so that right numbers are not read by accident, either.
@@ -141,20 +142,22 @@ class Tapes:
         `total` of shares is not shown; `wide` ones hold the constants that people take instead.
         `right` has the numbers of a step that is rounded.
         """
-        constants = [None, *schedules.constants_of(trace)]
-        wide = schedules.with_constants(constants, trace, _hull)
-        joint = together(trace, ())
+        remade = [*trace]
+        if change and trace.unrounded is None:
+            names = {step: {one.name for one in (step, *sources(step))} for step in trace}
+            remade = [step for step in trace if not names[step].isdisjoint(change)]
+        constants = [None, *schedules.constants_of(remade)]
+        wide = schedules.with_constants(constants, remade, _hull)
+        joint = together(remade, ())
         made: dict[str, dict[str, Any]] = {}
-        for step in trace:
-            names = {step.name, *(source.name for source in sources(step))}
-            if change and names.isdisjoint(change) and trace.unrounded is None:
-                continue
+        for step in remade:
             operation = equivalent_forms.operation_or_input(step)
-            one: dict[str, Any] = {"run": self._program(operation), "ends": self._ends(operation)}
+            one: dict[str, Any] = {"run": self._program(operation)}
+            one["ends"] = self._program(operation, is_of_ends=True)
             if step.name in wide:
-                one["wide"] = self._ends(wide[step.name])
+                one["wide"] = self._program(wide[step.name], is_of_ends=True)
             if step.name in joint:
-                one["joint"] = self._ends(joint[step.name])
+                one["joint"] = self._program(joint[step.name], is_of_ends=True)
             if isinstance(operation, Divide) and isinstance(operation.divisor, Step):
                 one["total"] = self.place(operation.divisor)
             if trace.unrounded is not None:
@@ -166,33 +169,22 @@ class Tapes:
     def _input(step: Step) -> Step:
         return replace(step, name=f"{step.name}, as given") if step.operation is None else step
 
-    def _program(self, expression: Expression) -> list[Any] | None:
-        """Return a program with its operands, or None where the page cannot make the calls."""
-        try:
-            recorded = self.programs.recorded(transform(expression, self._input))
-            return self.programs.add(recorded, self.known)
-        except InputError:
-            return None
+    def _program(self, expression: Expression, is_of_ends: bool = False) -> list[Any] | None:
+        """Return a program with its operands, or None where the page cannot make the calls.
 
-    def _ends(self, expression: Expression) -> list[Any] | None:
-        """Return a program of intervals: of low ends, high ends, and what must be 0 to use them.
-
-        An operand is the place of a step for its low ends, and −1 minus that for its high ones.
+        Expressions that differ only in their steps share it. One of the ends of intervals gives low
+        ends, high ends, and what must be 0 to use them; an operand is the place of a step for its
+        low ends, and −1 minus that for its high ones.
         """
-        conditions, kind = recorder()
-
-        def ends(step: Step) -> Interval:
-            low: Any = kind(step.array, source=step)
-            is_input = step.operation is None
-            high: Any = low if is_input else kind(step.array, source=-1 - self.place(step))
-            return Interval(low, high)
-
-        try:
-            found = interval(evaluate(transform(expression, self._input), ends))
-            parts = [np.ravel(one) for one in (found.low, found.high, *conditions)]
-            return self.programs.add(np.concatenate(parts), self.known)
-        except (InputError, NotImplementedError, TypeError, ValueError):
-            return None
+        expression, places = transform(expression, self._input), dict[object, int]()
+        alike, known = (is_of_ends, outline(expression, places)), self.programs.of_outlines
+        if alike not in known:
+            known[alike] = None
+            with suppress(InputError, NotImplementedError, TypeError, ValueError):
+                record = partial(_ends, places=places) if is_of_ends else self.programs.recorded
+                known[alike] = self.programs.add(record(expression), places)
+        shared, at = known[alike], [self.known[key] for key in places]
+        return shared and [shared[0], *[at[n] if n >= 0 else -1 - at[-1 - n] for n in shared[1:]]]
 
     def _forms(self, made: Mapping[str, Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         """Yield other right calculations, with the steps that are made otherwise in them.
@@ -238,35 +230,50 @@ def _hull(factors: Array) -> Interval:
     return Interval(factors.min(keepdims=True), factors.max(keepdims=True))
 
 
-def recorder() -> tuple[list[Any], type[Call]]:
-    """Return an array that records the calls made with the ends of intervals, and its conditions.
+def outline(part: Any, places: dict[object, int]) -> Any:
+    """Return what is equal for expressions that differ only in their steps.
 
-    `bounds` may look at the numbers. What it does then is right for others, too, if the same is
-    true of these: the calls that must give 0 are the conditions.
+    `places` has the steps as they occur. What cannot be compared is like nothing else.
     """
-    conditions: list[Any] = []
+    if isinstance(part, Step):
+        place = places.setdefault(key_of(part), len(places))
+        return place, part.array.shape, part.operation is None
+    if isinstance(part, Record):
+        part = type(part), *[getattr(part, name) for name in part.fields]
+    if isinstance(part, np.ndarray):
+        return part.shape, part.tobytes()
+    if isinstance(part, tuple):
+        return tuple([outline(one, places) for one in part])
+    return part if isinstance(part, Hashable) else object()
+
+
+def _ends(expression: Expression, places: Mapping[object, int]) -> Any:
+    """Return the low ends of an expression's intervals, the high ones, and the conditions.
+
+    `bounds` may look at the numbers, for what is no rule: an end that is not a number, shares below
+    0. The calls are right where there is nothing of the kind: where the conditions are 0.
+    """
+    conditions = list[Any]()
 
     class Ends(Call):
         def called(self, function: Any, args: Any, options: dict[str, Any]) -> Any:
+            if Interval in map(type, args):
+                return NotImplemented
             if function is np.array_equal:
                 return not super().called(np.not_equal, args, {}).any()
             if function in REDUCTIONS and len(args) == 1 and "axis" not in options:
                 options = {"axis": tuple(range(args[0].ndim)), "keepdims": True}
             return super().called(function, args, options)
 
-        def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-            if any(isinstance(one, Interval) for one in inputs):
-                return NotImplemented
-            return super().__array_ufunc__(ufunc, method, *inputs, **options)
-
-        def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-            if Interval in types:
-                return NotImplemented
-            return super().__array_function__(function, types, args, options)
-
         def __bool__(self) -> bool:
-            is_true = bool(self.array.all())
-            conditions.append(np.not_equal(self, float(is_true)))
-            return is_true
+            conditions.append(np.not_equal(self, 0.0))
+            return False
 
-    return conditions, Ends
+    def ends(step: Step) -> Interval:
+        low: Any = Ends(step.array, source=step)
+        high: Any = Ends(step.array, source=-1 - places[key_of(step)])
+        return Interval(low, high if step.operation else low)
+
+    found = interval(evaluate(expression, ends))
+    parts = [np.ravel(one) for one in (found.low, found.high, *conditions)]
+    return np.concatenate(parts)

@@ -45,6 +45,16 @@ def test_a_whole_number_that_is_off_by_one_is_wrong(script: MiniRacer) -> None:
     assert said == [*["correct"] * 4, "wrong", *["correct"] * 4]
 
 
+def test_what_follows_from_large_scores_is_seen(script: MiniRacer) -> None:
+    """Where e^325 is a float, but an interval of it may be none, the typed scores still count."""
+    one = [[1, 0], [0, 1]]
+    problem = attncli.Problem(X=[[18, 1], [18, 2]], W_q=one, W_k=one, W_v=one, scale=1)
+    trace = attncli.compute(problem)
+    typed = {"scores": ["325", "325", "326", "328"], "weights": ["0.50", "0.50", "0.12", "0.88"]}
+    said, _ = Page(script, trace).judges(typed)["weights"]
+    assert said == ["follows", "follows", "correct", "correct"]
+
+
 CASES: dict[str, list[dict[str, Any]]] = defaultdict(list)
 for line in TYPED.read_text(encoding="utf-8").splitlines():
     CASES[json.dumps(json.loads(line)["problem"])].append(json.loads(line))

@@ -71,7 +71,7 @@ def on_page(operation: Operation, *others: np.ndarray[Any, Any], **keys: float) 
     arrays = [{"shape": one.shape, "data": live_tape.plain(one.ravel())} for one in others]
     scalars = {key: {"shape": [], "data": [number]} for key, number in keys.items()}
     values = [scalars[one] if isinstance(one, str) else arrays[one] for one in operands]
-    called = json.dumps([json.loads([*programs.all][which]), values])
+    called = json.dumps([programs.all[which], values])
     record = json.loads(str(interpreter().eval(f"result(...{called})")))
     return np.reshape([float(x) for x in record["data"]], record["shape"])
 

@@ -68,7 +68,7 @@ class Page:
         room, programs = attncli.printing.worksheet.room_of(trace, WORKSHEET), Programs()
         self.asked = [*room.asked]
         table = practice.Tapes(trace, programs).table(room)
-        data = {"problem": table, "programs": [*map(json.loads, programs.all)]}
+        data = {"problem": table, "programs": programs.all}
         page = json.dumps({**data, "rules": practice.RULES})
         self.place = int(str(script.eval(f"pages.push({page}) - 1")))
 

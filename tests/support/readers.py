@@ -75,7 +75,7 @@ def live_page(problem: attncli.Problem, trace: attncli.Trace) -> None:
     exact = trace.unrounded or trace
     cells = LiveCells(exact, 0, programs := Programs())
     tape = json.dumps(cells.tape(4), default=str)
-    found = json.loads(str(interpreter().eval(f"{SCRIPT}({tape}, [{','.join(programs.all)}])")))
+    found = json.loads(str(interpreter().eval(f"{SCRIPT}({tape}, {json.dumps(programs.all)})")))
     largest = max(np.abs(part.array[np.isfinite(part.array)]).max(initial=1) for part in exact)
     for step, numbers in zip(cells.steps, found, strict=True):
         own = np.reshape([*map(float, numbers)], step.array.shape)

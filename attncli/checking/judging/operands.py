@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Mapping
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping
 from functools import cached_property, partial
 from itertools import takewhile
 from typing import Any, TypeAlias
@@ -101,14 +101,14 @@ class Reference(Record, eq=False):
         return Reference(change(self.trace), tuple(map(change, self.others)))
 
 
-def together(trace: Trace, shown: Container[str]) -> Change:
+def together(steps: Iterable[Step], shown: Container[str]) -> Change:
     """Return operations with joint intervals for those whose operands depend on each other.
 
     Of two powers in [1, 2] each, a share is between 1/3 and 2/3; the intervals of the powers and of
     their sum, taken as independent, would give 1/4 to 1. A shown sum is an ordinary divisor.
     """
     change: dict[str, Expression] = {}
-    for step in trace:
+    for step in steps:
         node, total = step.operation, shares_of(step.operation)
         if isinstance(node, Divide) and isinstance(node.divisor, Step):
             if total is not None and node.divisor.name not in shown:

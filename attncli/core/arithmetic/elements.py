@@ -259,13 +259,15 @@ class Call(CallRecorder):
     def called(self, function: Callable[..., Any], args: Any, options: dict[str, Any]) -> Any:
         if function is np.result_type:
             return self.dtype
-        args = each(args, np.generic, np.generic.item)
         if function in MOVES:
-            return _moved(function, args, options)
+            return _moved(function, each(args, np.generic, np.generic.item), options)
         if function is np.frexp:
             exponent = _called("exponent", lambda x: np.frexp(x)[1], args)
             return self.called(np.ldexp, (*args, -exponent), {}), exponent
+        args = [one.item() if isinstance(one, np.generic) else one for one in args]
         name = "erf" if function is ERF else function.__name__
+        if isinstance(function, np.ufunc) or function is np.where:
+            return _called(name, function, args)
         if function in REDUCTIONS:
             return _reduced(function, *args, **options)
         if name in OPERANDS_ALONG_AXIS:
@@ -273,8 +275,6 @@ class Call(CallRecorder):
             (along,) = args[count:] or (options.get("axis", None if name == "cumsum" else -1),)
             if along is not None:
                 return _called(name, function, args[:count], along)
-        if isinstance(function, np.ufunc) or function is np.where:
-            return _called(name, function, args)
         if function in (np.zeros_like, np.ones_like):
             return function(args[0].array, float)
         if function is np.arange:  # in the kind of an array
@@ -294,14 +294,15 @@ class PlainCall(Call):
 
 
 def _kind(operands: Any) -> type[Call]:
-    kinds = (type(one) for one in operands if isinstance(one, Call))
+    kinds = [type(one) for one in operands if isinstance(one, Call)]
     return next((kind for kind in kinds if kind is not Call), Call)
 
 
 def _called(name: str, function: Callable[..., Any], operands: Any, *options: Any) -> Call:
-    array = np.asarray(function(*each(operands, Call, lambda call: call.array), *options))
+    arrays = [one.array if isinstance(one, Call) else one for one in operands]
+    array = np.asarray(function(*arrays, *options))
     numbers = array.astype(float) if array.dtype == object else array
-    return _kind(operands)(numbers, name, operands, options)
+    return _kind(operands)(numbers, name, tuple(operands), options)
 
 
 def _reduced(

@@ -66,8 +66,8 @@ class Exp(Pointwise):
     def bounds(self, scores: Any) -> Any:
         """As `apply`; beyond `LARGE_EXPONENT` the largest score is subtracted first."""
         most = Largest(self.operand, -1).apply(scores.high)
-        is_large = np.abs(most).max(initial=0.0) > LARGE_EXPONENT
-        return self.apply(scores - most if is_large else scores)
+        is_large = np.abs(most).max(initial=0.0, keepdims=True) > LARGE_EXPONENT
+        return self.apply(scores - np.where(is_large, most, 0.0))
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Ds = dy ⊙ y · ln(base) / temperature, for y = base^(s / temperature)."""
