@@ -49,12 +49,18 @@ var attnNumbers = (function () {
     return sign || COMMA.test(text) ? text.replace(/,/g, ".") : text;
   }
 
+  var FRACTIONS = { "½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3/4" };
+
   // Returns a number in the signs of expressions, with its digits.
   function normalized(text) {
     var plain = text.trim();
     if (DATE.test(plain)) fail(plain + " is a date, not a number");
     if (plain.length > 1) plain = plain.replace(/^[≈≃≅∼~]\s*/, "");
-    plain = plain.replace(/[−–‒‐‑]/g, "-");
+    plain = plain.replace(/[−–‒‐‑]/g, "-").replace(/(\d*)([½⅓⅔¼¾])/g, function (_, whole, sign) {
+      return whole ? "(" + whole + "+" + FRACTIONS[sign] + ")" : FRACTIONS[sign];
+    }).replace(/([·×*]10)(⁻?[⁰¹²³⁴-⁹]+)/g, function (_, ten, raised) {
+      return ten + "^" + Array.from(raised, function (sign) { return "-0123456789"["⁻⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(sign)]; }).join("");
+    });
     if (/^[-+]?(\d*\.){2,}\d*$/.test(plain) && /\d/.test(plain)) fail(plain + " has more than one point");
     var percent = /^([^%]*[^%\s])\s*%$/.exec(plain);
     return (percent ? hundredth(percent[1]) : plain).replace(/^([-+]?)oo$/, "$1inf");

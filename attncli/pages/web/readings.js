@@ -31,7 +31,8 @@ const attnJudging = (function () {
         const one = way.typed.get(place), right = way.right(place), isReadAlike = before.typed.get(place) === one;
         const isOther = isReadAlike ? zip((x, y) => x !== y, right, before.right(place)) : right.map(() => true);
         const changed = all(isOther, one.values.map((x) => !isNaN(x)));
-        const close = all(changed, agrees(one.values, one.unit, interval(right), rules.CUT_OFF));
+        const near = agrees(one.values, one.unit, interval(right), rules.CUT_OFF);
+        const close = all(changed, zip((code, isNear) => (code === "unsure" ? isNear : code !== "wrong"), judgmentOf(way).codes[place], near));
         return changed.includes(true) && 2 * count(close, true) >= count(changed, true);
       });
     }
