@@ -21,7 +21,7 @@ from attncli.core.text.languages import words_for
 from attncli.core.text.strings import plain_name, regex
 from attncli.reading import text_names, texts
 from attncli.reading.chunks import Chunk, blanked
-from attncli.reading.document import KEYS_BESIDE_STEPS, YAML_SUFFIXES, Raw, twice
+from attncli.reading.document import KEYS_BESIDE_STEPS, YAML_SUFFIXES, Raw, note_unread, twice
 from attncli.reading.text_names import BEFORE_NAME, is_key, is_step
 from attncli.reading.text_rows import with_rows
 from attncli.reading.text_tables import FILLED, Table, cleaned, line_at
@@ -317,6 +317,8 @@ class TextDocument:
 def text_document(chunk: Chunk, are_answers: bool) -> TextDocument | None:
     """Return what a text sets; None for one without a matrix under a known name, or by itself.
 
+    Lines that are not read are noted.
+
     Raises:
         InputError: for a matrix that cannot be read, or belongs to no name; for a name that is set
             twice, and not to the same numbers, which a console shows.
@@ -332,6 +334,8 @@ def text_document(chunk: Chunk, are_answers: bool) -> TextDocument | None:
     if not document.has_content:
         return None
     document.take_all()
+    if document.unread:
+        note_unread(chunk.name, [*document.unread], document.options)
     return document
 
 

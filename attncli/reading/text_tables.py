@@ -12,7 +12,7 @@ from attncli.core.numbers.notations import MAKER
 from attncli.core.numbers.written import CELL
 from attncli.core.records import Record, replace
 from attncli.core.text.strings import regex, visible
-from attncli.reading.text_names import ROW_HEADING, Known, name_in
+from attncli.reading.text_names import AND, ROW_HEADING, Known, name_in
 
 MAX_BETWEEN = 200
 """Maximum number of characters between matrices of one calculation, and of a line with a name."""
@@ -25,7 +25,7 @@ AROUND_ROWS = regex(
     r"|^[ \t]*(?:%[^\n]*|//[^\n]*|#(?!#)[^\n=]*(?:=|<-)[^\n]*[\[(][^\n]*)"
     r"|<!--(?! answer)[^\n]{0,300}?-->|/\*[^\n]{0,300}?\*/|^[ \t]*/\*(?:[^*]|\*(?!/)){0,1000}+\*/"
     r"|(?:\A|(?<=\n\n))[ \t]*(?P<quotes>\"\"\"|''')(?s:.{0,1000}?)(?P=quotes)"
-    r"|^[ \t]*[-*•‣◦][ \t]+(?=[^\W\d]|[*$`\\])"
+    rf"|^[ \t]*[-*•‣◦][ \t]+(?=[^\W\d]|[*$`\\])|(?<=[\])][, ])[ ]?(?:and|{AND})(?=[ ][\[(])"
     r"|<tf\.Tensor: shape=\([\d, ]*\), dtype=\w+, numpy=|Parameter containing:"
     r"|(?<![\w×])\d++(?:×\d++){0,4}+(?:-element)? ?[A-Z]\w*+\{[^\n:]{1,40}\}:",
     re.MULTILINE,
@@ -49,7 +49,8 @@ SURE_COMMA = regex(r"(?<![^\s|&;])0,\d{2,}+(?![^\s|&;%])")
 """A number that cannot have another comma than a decimal one."""
 ENTRIES = rf"{ENTRY}(?:[ \t,;]+{ENTRY})*+"
 IN_ROUND = rf"\([ \t]*{ENTRIES}[ \t,]*\)"
-ONE_LIST = rf"(?:\[[ \t]*{ENTRIES}[ \t,;]*\]|{IN_ROUND})"
+IN_SQUARE = rf"\[[ \t]*{ENTRIES}[ \t,;]*\]"
+ONE_LIST = rf"(?:{IN_SQUARE}|{IN_ROUND})"
 LABEL = r"[^\W\d_][^\s:|=\[\](){},;\\]*"
 LINE_END = r"[ \t\r,;]*(?:\n|\Z)"
 ROW = rf"^[ \t]*(?:\(?\d{{1,3}}\)[ \t]+)?(?:{ENTRIES}|{ONE_LIST}){LINE_END}"
@@ -122,8 +123,10 @@ NEAR_ROW = regex(
 ROW_LABEL = regex(r"[^:\n]*:|[^\w\n]*\d+[.)][ \t]")
 TORN = regex(r"[ \t]*+[^\w\n(]*+[\d½¼¾⅓⅔](?!.*(?:[^\W\d]{2}|=))[^\n]*")
 """A line that begins with a number, without a word: a row with a sign too many."""
-LIST_BESIDE = regex(rf"[ \t]*,[ \t]*[\[(]|[ \t\r]*\n[ \t]*{ONE_LIST}[ \t\r]*$", re.MULTILINE)
-"""The sign behind a list that it is only the first row."""
+ROWS_BESIDE = regex(rf"(?:[ \t]*+[,;]?[ \t]*+{IN_SQUARE})++(?![ \t]*=)")
+"""The other rows of a matrix behind its first one, a list. Before = they are operands."""
+LIST_BESIDE = regex(rf"[ \t]*+,[ \t]*+[\[(]|[ \t\r]*\n[ \t]*{ONE_LIST}[ \t\r]*$", re.MULTILINE)
+"""The sign behind a row that another one is there, which cannot be read with it."""
 
 
 class Table(Record):
@@ -279,11 +282,13 @@ def _bracketed(
         return Table(start, times.end() if times else closing)
     inside = text[end:closing]
     is_nested = kind == "call" or "[" in inside or "{" in inside or ";" in inside
-    is_alone = not before and not line_at(text, closing).strip(" \t\r,;.")
+    more = ROWS_BESIDE.match(text, closing) if kind == "list" and (is_set or not before) else None
+    rows_end = more.end() if more else closing
+    is_alone = not before and not line_at(text, rows_end).strip(" \t\r,;.")
     if is_nested or is_alone or (is_set and not in_call):
-        is_row = not is_nested and is_set and LIST_BESIDE.match(text, closing)
+        is_row = more if is_nested else is_set and LIST_BESIDE.match(text, rows_end)
         fault = "another row is beside this one; write [[1, 0], [0, 1]]" if is_row else ""
-        return Table(start, closing, not is_nested, fault)
+        return Table(start, rows_end, not (is_nested or more), fault)
     return None
 
 

@@ -264,8 +264,6 @@ def _of_yaml(
             yield from documents(inside, are_answers)
             return
         if (found := text_document(chunk, are_answers)) is not None:
-            if found.unread:
-                document.note_unread(chunk.name, [*found.unread], found.options)
             yield from _of_text(found)
             return
     if error is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,17 +31,17 @@ def by_name(rows: list[dict[str, Any]]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("row", rows, ids=[row["name"] for row in rows])
 
 
+def notes(lines: str | None) -> AbstractContextManager[object]:
+    said = f"{lines} (is|are) not read"
+    return pytest.warns(UnicodeWarning, match=said) if lines else nullcontext()
+
+
 @by_name([row for row in FORMS if "means" in row])
 def test_a_form_is_the_problem_that_was_meant(row: dict[str, Any], tmp_path: Path) -> None:
     means = row["means"]
     means = {key: BASES[means][key] for key in "QKV"} if isinstance(means, str) else means
     file = saved(tmp_path, row["text"], row.get("suffix", ""))
-    unread = row.get("unread", "")
-    with (
-        pytest.warns(UnicodeWarning, match=f"{unread} (is|are) not read")
-        if unread
-        else nullcontext()
-    ):
+    with notes(row.get("unread")):
         (problem,) = attncli.load_all(file)
     assert set(problem.given) == set(means)
     for key, meant in means.items():
@@ -56,7 +56,8 @@ def test_a_form_is_the_answers_that_were_meant(row: dict[str, Any], tmp_path: Pa
     base = BASES[row.get("of", "plain")]
     problem = attncli.Problem(**base)
     for suffix in {row.get("suffix", ""), ".txt"}:
-        (answers,) = attncli.load_answers(saved(tmp_path, row["text"], suffix))
+        with notes(row.get("unread_answers")):
+            (answers,) = attncli.load_answers(saved(tmp_path, row["text"], suffix))
         report = attncli.check(problem, answers)
         written = [name for name, step in report.steps.items() if step.status != "missing"]
         assert (report.verdict, written) == ("correct", row["answers"])
