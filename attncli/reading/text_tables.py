@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from attncli.core.numbers.notations import MAKER
+from attncli.core.numbers.notations import MAKER, with_commas
 from attncli.core.numbers.written import CELL
 from attncli.core.records import Record, replace
 from attncli.core.text.strings import regex, visible
@@ -123,6 +123,9 @@ NEAR_ROW = regex(
 ROW_LABEL = regex(r"[^:\n]*:|[^\w\n]*\d+[.)][ \t]")
 TORN = regex(r"[ \t]*+[^\w\n(]*+[\d½¼¾⅓⅔](?!.*(?:[^\W\d]{2}|=))[^\n]*")
 """A line that begins with a number, without a word: a row with a sign too many."""
+MISREAD = str.maketrans("lI|OoSBZ", "11100582")
+"""Letters for which programs take the digits of a scanned page, each with its digit."""
+WHOLE_ROW = regex(ROW)
 ROWS_BESIDE = regex(rf"(?:[ \t]*+[,;]?[ \t]*+{IN_SQUARE})++(?![ \t]*=)")
 """The other rows of a matrix behind its first one, a list. Before = they are operands."""
 LIST_BESIDE = regex(rf"[ \t]*+,[ \t]*+[\[(]|[ \t\r]*\n[ \t]*{ONE_LIST}[ \t\r]*$", re.MULTILINE)
@@ -147,7 +150,7 @@ def cleaned(text: str) -> str:
     """
     if not text.isascii():
         text = NO_BREAK.sub(" ", text.translate(NARROW))
-    text = AROUND_ROWS.sub(lambda noise: re.sub(r"[^\n]", " ", noise[0]), text)
+    text = with_commas(AROUND_ROWS.sub(lambda noise: re.sub(r"[^\n]", " ", noise[0]), text))
     if SURE_COMMA.search(text) and not re.search(r"\d\.\d", text):
         text = re.sub(r"(?<![\d,.])([1-9]\d{0,2}),(?=\d{3}(?![\d,.]))", r"\1.", text)
     return BLOCKED_ROW.sub(lambda row: MARKED.sub(lambda x: "-".ljust(len(x[0])), row[0]), text)
@@ -192,6 +195,8 @@ def _torn_row(text: str, after: int, table: Table, labelled: bool) -> tuple[int,
     for at, line in ((table.start - 1 - len(above), above), (table.end, below)):
         more = _entries(line) - width
         is_near = NEAR_ROW.fullmatch(line) and (more == 1 or not WORD_WITHIN.fullmatch(line))
+        plain = line.translate(MISREAD) if re.search(r"\d", line) else ""
+        is_near = is_near or (_entries(plain) == width and WHOLE_ROW.fullmatch(plain))
         if is_near or (TORN.fullmatch(line) and more in (0, bool(ROW_LABEL.match(line)))):
             return at + len(line) - len(line.lstrip()), line.strip()
     return None

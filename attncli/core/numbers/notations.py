@@ -269,6 +269,18 @@ TYPST = regex(r"\s*mat\(([^()\[\]]*;[^()\[\]]*)\)[\s;,.$]*")
 AT_SEMICOLONS = regex(r"\s*+\(?\s*+(?:\([^();]*+;[^()]*+\)[\s,]*+){2,}\)?\s*+")
 
 
+WITH_BARS = regex(r"\(\s*+[-+−√\d.,/%]++(?:\s*+\|\s*+[-+−√\d.,/%]++)++\s*+\)")
+"""A vector as schools write it: (2,5 | 1)."""
+
+
+def with_commas(text: str) -> str:
+    """Return a text with commas in place of bars in vectors, or semicolons beside other commas."""
+    if "|" not in text or "(" not in text:
+        return text
+    sign = ";" if "," in "".join(WITH_BARS.findall(text)) else ","
+    return WITH_BARS.sub(lambda vector: vector[0].replace("|", sign), text)
+
+
 def rows_at_semicolons(text: str) -> list[Words] | None:
     """Return rows in round brackets if semicolons separate their numbers: (0,5; 0,5), (1; 0)."""
     if ";" not in text or not AT_SEMICOLONS.fullmatch(text):

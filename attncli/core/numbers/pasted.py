@@ -27,10 +27,12 @@ from attncli.core.numbers.notations import (
     matrix_rows,
     rows_at_semicolons,
     rows_of_call,
+    with_commas,
     without_brackets,
     without_tex,
 )
 from attncli.core.numbers.parser import NumberError
+from attncli.core.numbers.written import SEVERAL
 from attncli.core.records import replace
 from attncli.core.text.strings import regex, visible
 
@@ -47,6 +49,8 @@ LIST_IN_CELL = regex(r"(?<=[| ])\[([^\[\]|]*)\](?=[ \t]*\|)")
 """A row of numbers in one cell of a table: | I | [1, 0] |."""
 ROW_NUMBER = regex(r"[ \t]*(?:\(?(\d{1,3})\)|(\d{1,3})\.)[ \t]+(?=\S)")
 """The number of a row: (1) or 1), or as its second group 1., as NumPy prints a float, too."""
+REMARK = regex(r"(?<=[\d.)%])\s+(?:[✓✔✗✘]|\([^\W\d]+\)|(?:[-=]>|[→⇒])\s*[^\W\d][^|]*)\s*\Z")
+"""What people write behind a row: a tick, its token in parentheses, or a note after an arrow."""
 ELLIPSIS = r"\.\.\.|[…⋯⋮⋱]|\\[cvdl]?dots"
 RULE = r"(?=.*(?:---|:-|-:|\+-|(?:\||^)-+(?:\||$)))[\s|+:-]+"
 """The line below the headings of a table; `| - | - |` is a row of cells."""
@@ -66,6 +70,7 @@ def grid_of(text: str) -> LabelledGrid:
         text = ROW_CONTINUED.sub(lambda end: ";".ljust(len(end[0])), text)
     if re.search(ELLIPSIS, text):
         raise NumberError("the numbers in place of … are missing; print or copy the whole matrix")
+    text = with_commas(text)
     if name := SET_NAME.match(text):
         text = re.sub(r"[^\n]", " ", name[0]) + text[name.end() :]
     for read in (rows_of_call, rows_at_semicolons):
@@ -87,7 +92,13 @@ def _grid(text: str) -> LabelledGrid:
     if isinstance(rows, list):
         return LabelledGrid(rows, lead=lead)
     text = rows
-    lines = _rows_at_semicolons(_lines(text)) if ";" in text else _lines(text)
+    lines = _lines(text)
+    for sign in (r"\s/\s", r"\|") if len(lines) == 1 else ():
+        beside = pieces_of(lines[0][1], sign, lines[0][0])
+        if len(beside) > 1 and all(re.fullmatch(SEVERAL, row.strip()) for _, row in beside):
+            cells = [cells_in(row, ";") for row in beside] if ";" in text else []
+            return _of_cells(cells) if cells else _of_words(beside)
+    lines = _rows_at_semicolons(lines) if ";" in text else lines
     if "|" in text:
         return _of_table([(at, LIST_IN_CELL.sub(_as_cells, line)) for at, line in lines])
     lines = _without_row_numbers(lines)
@@ -176,6 +187,9 @@ def _of_table(lines: Words) -> LabelledGrid:
                 rows = [(at, line.replace("|", ":")) for at, line in rows]
             return _of_words(rows)
     cells = table_rows(lines)
+    several = [[c for _, c in row if re.fullmatch(SEVERAL, c)] for row in cells]
+    if all(several):
+        raise NumberError(f"{visible(several[0][0])} is not one number; write bars between all")
     if len(rows) < len(lines) and len(rows) > 1 and not any(cell for _, cell in cells[0]):
         cells = cells[1:]  # heads that are blank, with a rule below them
     return _of_cells(cells)
@@ -190,6 +204,8 @@ def _of_cells(rows: Sequence[Words]) -> LabelledGrid:
 
 def _of_words(lines: Words) -> LabelledGrid:
     labels: Labels = (None, None)
+    if len(lines) > 1 and all(REMARK.search(line) for _, line in lines):
+        lines = [(at, REMARK.sub("", line)) for at, line in lines]
     first = [word for _, word in words_of(lines[0][1])] if lines else []
     counted = [str(number) for number in range(len(first))]  # as pandas counts
     if (first and first == counted) or any(re.search(r"[^\W\d_]|:", line) for _, line in lines):
