@@ -42,6 +42,8 @@ TSV = regex(r"[^\s:]+\t(?!\s*:)")
 KEY_LINE = regex(
     r"^(\"[^\"]*\"|'[^']*'|[^\s,;\"'#](\[[^]\n\r]*\]|[^[,;\n\r])*):(\s|$)", re.MULTILINE
 )
+NO_CELLS = regex(r"\[\s*\[|\\begin|^[ \t]*\([-+.\d][^()\n]*,[^()\n]*\)[ \t,;]*$", re.MULTILINE)
+"""Matrices, and rows in round brackets, whose commas are not those of CSV."""
 NUMBERS = regex(r"[0-9.eE+\-\s]*")
 MARKS = b"<!-- answer: ", rb"\attnanswer{"
 """Marks of answers in the bytes of a worksheet."""
@@ -350,7 +352,7 @@ def _is_csv(text: str, may_be_more: bool = False) -> bool:
         return False
     if TSV.match(content) and not text.startswith("## "):
         return True  # what follows may be a sentence with a colon
-    if KEY_LINE.search(text) or re.search(r"\[\s*\[|\\begin", content):
+    if KEY_LINE.search(text) or NO_CELLS.search(content):
         return False
     from attncli.reading.texts import TEXT_SIGNS, WRAPPED  # which most files do not need
 

@@ -26,6 +26,7 @@ AROUND_ROWS = regex(
     r"|<!--(?! answer)[^\n]{0,300}?-->|/\*[^\n]{0,300}?\*/|^[ \t]*/\*(?:[^*]|\*(?!/)){0,1000}+\*/"
     r"|(?:\A|(?<=\n\n))[ \t]*(?P<quotes>\"\"\"|''')(?s:.{0,1000}?)(?P=quotes)"
     rf"|^[ \t]*[-*•‣◦][ \t]+(?=[^\W\d]|[*$`\\])|(?<=[\])][, ])[ ]?(?:and|{AND})(?=[ ][\[(])"
+    r"|^[ \t]*[*•‣◦][ \t]+(?=[-+.\d][^\s,;|]*+[,;]?[ \t]+[-+.\d])"  # a row of numbers
     r"|<tf\.Tensor: shape=\([\d, ]*\), dtype=\w+, numpy=|Parameter containing:"
     r"|(?<![\w×])\d++(?:×\d++){0,4}+(?:-element)? ?[A-Z]\w*+\{[^\n:]{1,40}\}:",
     re.MULTILINE,
@@ -196,8 +197,12 @@ def _torn_row(text: str, after: int, table: Table, labelled: bool) -> tuple[int,
         more = _entries(line) - width
         is_near = NEAR_ROW.fullmatch(line) and (more == 1 or not WORD_WITHIN.fullmatch(line))
         plain = line.translate(MISREAD) if re.search(r"\d", line) else ""
-        is_near = is_near or (_entries(plain) == width and WHOLE_ROW.fullmatch(plain))
-        if is_near or (TORN.fullmatch(line) and more in (0, bool(ROW_LABEL.match(line)))):
+        is_misread = _entries(plain) == width and WHOLE_ROW.fullmatch(plain)
+        if (
+            is_near
+            or is_misread
+            or (TORN.fullmatch(line) and more in (0, bool(ROW_LABEL.match(line))))
+        ):
             return at + len(line) - len(line.lstrip()), line.strip()
     return None
 

@@ -115,7 +115,8 @@ def blocks_in(text: str, known: Known) -> list[Block]:
         if not known(name) and (corner := _corner(text, table, known)):
             name, at = corner, -1
         fault = table.fault or _fault(text, before, table, name)
-        fault = fault or _fault_above(before, at, heading)
+        numbers = text[table.start : table.end]
+        fault = fault or _fault_above(before, at, heading, numbers)
         place = table.start if at < 0 else table.start - len(before) + at
         one = Block(name, place, replace(table, fault=fault), names_in(heading, known))
         if blocks and blocks[-1].names and NEXT_OF_TUPLE.fullmatch(before):
@@ -162,12 +163,13 @@ EMPHASIS = regex(r"(\*+)(\S[^*]*)\1")
 """Words in bold or italics in Markdown."""
 
 
-def _fault_above(before: str, at: int, heading: str) -> str:
+def _fault_above(before: str, at: int, heading: str, numbers: str) -> str:
     """Return why numbers cannot be those of the name above them; "" if they can."""
     if turned := TURNED.match(before, max(at, 0)):
         said = f"{visible(turned[1])} is written beside the matrix"
         return f"{said}; write it with its rows and columns exchanged"
-    if re.search(r"[(\s]%|percent|Prozent", heading):
+    has_bare = re.search(r"\d(?![\d.,]|\s?\\?%)", numbers)
+    if has_bare and re.search(r"[(\s]%|percent|Prozent", heading):
         return "these numbers are percent; write a % behind each, or fractions"
     if "\n" not in before[max(at, 0) :]:
         return ""

@@ -51,6 +51,8 @@ ROW_NUMBER = regex(r"[ \t]*(?:\(?(\d{1,3})\)|(\d{1,3})\.)[ \t]+(?=\S)")
 """The number of a row: (1) or 1), or as its second group 1., as NumPy prints a float, too."""
 REMARK = regex(r"(?<=[\d.)%])\s+(?:[✓✔✗✘]|\([^\W\d]+\)|(?:[-=]>|[→⇒])\s*[^\W\d][^|]*)\s*\Z")
 """What people write behind a row: a tick, its token in parentheses, or a note after an arrow."""
+RECURRING = regex(r"(\.\d*?(\d)\2\d?)(?:\.\.\.|…)(?=[\s,;\])|&]|\Z)")
+"""A number of which a digit is repeated for ever, 0.333…, as far as it is written."""
 ELLIPSIS = r"\.\.\.|[…⋯⋮⋱]|\\[cvdl]?dots"
 RULE = r"(?=.*(?:---|:-|-:|\+-|(?:\||^)-+(?:\||$)))[\s|+:-]+"
 """The line below the headings of a table; `| - | - |` is a row of cells."""
@@ -68,6 +70,7 @@ def grid_of(text: str) -> LabelledGrid:
         raise NumberError("there is no number in it")
     if ";" in text:
         text = ROW_CONTINUED.sub(lambda end: ";".ljust(len(end[0])), text)
+    text = RECURRING.sub(lambda number: number[1].ljust(len(number[0])), text)
     if re.search(ELLIPSIS, text):
         raise NumberError("the numbers in place of … are missing; print or copy the whole matrix")
     text = with_commas(text)
