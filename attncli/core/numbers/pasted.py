@@ -70,7 +70,8 @@ def grid_of(text: str) -> LabelledGrid:
         raise NumberError("there is no number in it")
     if ";" in text:
         text = ROW_CONTINUED.sub(lambda end: ";".ljust(len(end[0])), text)
-    text = RECURRING.sub(lambda number: number[1].ljust(len(number[0])), text)
+    if re.search(ELLIPSIS, text):
+        text = RECURRING.sub(lambda number: number[1].ljust(len(number[0])), text)
     if re.search(ELLIPSIS, text):
         raise NumberError("the numbers in place of … are missing; print or copy the whole matrix")
     text = with_commas(text)
