@@ -126,6 +126,7 @@ TORN = regex(r"[ \t]*+[^\w\n(]*+[\d½¼¾⅓⅔](?!.*(?:[^\W\d]{2}|=))[^\n]*")
 """A line that begins with a number, without a word: a row with a sign too many."""
 MISREAD = str.maketrans("lI|OoSBZ", "11100582")
 """Letters for which programs take the digits of a scanned page, each with its digit."""
+MAY_BE_MISREAD = regex(r"(?=.*\d)[-+−.,\d\slI|OoSBZ]+")
 WHOLE_ROW = regex(ROW)
 ROWS_BESIDE = regex(rf"(?:[ \t]*+[,;]?[ \t]*+{IN_SQUARE})++(?![ \t]*=)")
 """The other rows of a matrix behind its first one, a list. Before = they are operands."""
@@ -196,7 +197,7 @@ def _torn_row(text: str, after: int, table: Table, labelled: bool) -> tuple[int,
     for at, line in ((table.start - 1 - len(above), above), (table.end, below)):
         more = _entries(line) - width
         is_near = NEAR_ROW.fullmatch(line) and (more == 1 or not WORD_WITHIN.fullmatch(line))
-        plain = line.translate(MISREAD) if re.search(r"\d", line) else ""
+        plain = line.translate(MISREAD) if MAY_BE_MISREAD.fullmatch(line) else ""
         is_misread = _entries(plain) == width and WHOLE_ROW.fullmatch(plain)
         if (
             is_near

@@ -326,7 +326,8 @@ def without_brackets(text: str) -> tuple[str | list[Words], tuple[int, ...]]:
         at = whole.start(1)
         return [cells_in((at + start, row.rstrip(", \t\r\n")), ",") for start, row in lists], lead
     inner = inner.replace(";", "\n") if is_one_row else re.sub(r"[\r\n;]", " ", inner)
-    is_dense = not any(re.search(r"[\s;]", row.strip()) for _, row in lists)
+    is_on_a_line = is_one_row or not re.search(r"[\r\n]", whole[1])
+    is_dense = is_on_a_line and not any(re.search(r"[\s;]", row.strip()) for _, row in lists)
     if is_dense or "," in between:  # in lists a comma separates numbers, as YAML reads it too
         inner = inner.replace(",", " ")
     return " " * whole.start(1) + inner.replace("[", " ").replace("]", "\n"), lead

@@ -99,7 +99,7 @@ def _grid(text: str) -> LabelledGrid:
     lines = _lines(text)
     for sign in (r"\s/\s", r"\|") if len(lines) == 1 else ():
         beside = pieces_of(lines[0][1], sign, lines[0][0])
-        if len(beside) > 1 and all(re.fullmatch(SEVERAL, row.strip()) for _, row in beside):
+        if len(beside) > 1 and all(_are_several(row) for _, row in beside):
             cells = [cells_in(row, ";") for row in beside] if ";" in text else []
             return _of_cells(cells) if cells else _of_words(beside)
     lines = _rows_at_semicolons(lines) if ";" in text else lines
@@ -111,6 +111,11 @@ def _grid(text: str) -> LabelledGrid:
         cells = [row[1:] for row in cells]
     grid = _of_cells(cells) if _is_spreadsheet(cells) else _of_words(lines)
     return replace(grid, lead=lead) if lead else grid
+
+
+def _are_several(text: str) -> bool:
+    """Return True for numbers with blanks between them, unlike 0,5."""
+    return len(text.split()) > 1 and re.fullmatch(SEVERAL, text.strip()) is not None
 
 
 def _as_cells(listed: re.Match[str]) -> str:
@@ -191,7 +196,7 @@ def _of_table(lines: Words) -> LabelledGrid:
                 rows = [(at, line.replace("|", ":")) for at, line in rows]
             return _of_words(rows)
     cells = table_rows(lines)
-    several = [[c for _, c in row if re.fullmatch(SEVERAL, c)] for row in cells]
+    several = [[cell for _, cell in row if _are_several(cell)] for row in cells]
     if all(several):
         raise NumberError(f"{visible(several[0][0])} is not one number; write bars between all")
     if len(rows) < len(lines) and len(rows) > 1 and not any(cell for _, cell in cells[0]):
