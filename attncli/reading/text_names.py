@@ -111,6 +111,8 @@ def name_in(heading: str, known: Known) -> str:
     statement = NEXT_STATEMENT.split(text)[-1]
     parts = [part.strip() for part in re.split(rf"{IS_SET}|(?<=\w)\s++(?:is|ist)\s++", statement)]
     parts = [part for part in parts if part] or [""]
+    if step_words.PRODUCT.fullmatch(nearest := re.split("[:,;]", parts[-1])[-1].strip()):
+        return nearest
     is_set = re.search(IS_SET, statement) is not None
     if not is_set and (with_colon := re.fullmatch(r"(.*\s)\S+:[ \t*`$]*+", statement)):
         is_set = _are_plain(with_colon[1])

@@ -227,7 +227,8 @@ CODE_LINE = (
 )
 """A line of a program without numbers of a matrix."""
 TEXT_SIGNS = regex(
-    rf"^(?:{PROMPT}[ \t]+)?(?:[$\\\[]+[ \t]*)?(?:{NAME}[ \t]*+|[^\W\d][\w ()\t,]*+)(?:<-|≈|:?=)(?!=)"
+    rf"^(?:{PROMPT}[ \t]+)?(?:[$\\\[]+[ \t]*)?"
+    rf"(?:{NAME}[ \t]*+|[^\W\d][\w ()\t,]*+)(?:<-|≈|:?=)(?!=)"
     rf"|^(?:{PROMPT}[ \t]+|##+[ \t]+){NAME}[ \t]*$"
     rf"|^(?:{PROMPT}[ \t]+)?(?:{CODE_LINE})$"
     rf"|^[^\W\d](?:[^\n:\t|>]*\n|\w*[ \t(][^\n:]*:[ \t]*\n)[ \t]*{TWO_NUMBERS}"
