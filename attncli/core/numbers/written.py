@@ -113,7 +113,7 @@ def normalized(text: str) -> str:
         plain = plain[1:].lstrip()
     plain = re.sub(f"[{DASHES}]", "-", plain)
     if not plain.isascii():
-        plain = re.sub(r"(\d*)([½⅓⅔¼¾])", _with_fraction, plain)
+        plain = re.sub(r"(?<!\d)(\d*+)([½⅓⅔¼¾])", _with_fraction, plain)
         plain = re.sub(r"(?<=[·×*]10)⁻?[⁰¹²³⁴-⁹]+", lambda up: "^" + up[0].translate(RAISED), plain)
     if match := re.fullmatch(WITH_UNIT, plain):
         raise NumberError(f"{visible(plain)} is not a number; write {match[1] or match[2]}")
