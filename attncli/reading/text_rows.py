@@ -22,8 +22,9 @@ REMARK = regex(r"[ \t]*\(([^\W\d][^()\[\]\n]{0,40}|\d{1,3})\)[ \t*]*[:=][ \t]*")
 def with_rows(blocks: Sequence[Block], text: str) -> Iterator[Block]:
     """Yield the matrices of a text; one that is a row has its row in its name, if that is told.
 
-    A heading such as Token 2 tells it, up to the next heading of Markdown; of a name that is there
-    several times also the name of a query, or a remark behind the name, and a heading its head.
+    A heading such as Token 2 tells it, up to the next heading of Markdown or matrix that is no row.
+    Of a name that is there several times, the name of a query or a remark behind it tells the row,
+    and a heading the head.
     """
     counts = Counter(one.name for one in blocks)
     remarks = [_remark(one, text) for one in blocks]
@@ -33,6 +34,7 @@ def with_rows(blocks: Sequence[Block], text: str) -> Iterator[Block]:
     starts = [heading.start() for heading in headings]
     heads = [*HEAD_HEADING.finditer(text)]
     head_starts = [heading.start() for heading in heads]
+    after_whole = 0  # where the last matrix ends that is no row
     for one, remark in zip(blocks, remarks, strict=True):
         is_row = ONE_ROW.fullmatch(text, one.table.start, one.table.end) is not None
         number = bisect_right(starts, one.at) - 1
@@ -43,8 +45,9 @@ def with_rows(blocks: Sequence[Block], text: str) -> Iterator[Block]:
             is_several = counts[one.name] > 1
             if is_several and told[one.name, remark] == 1:
                 row = remark
-            if not row and number >= 0:
+            if not row and number >= 0 and (is_several or starts[number] >= after_whole):
                 row = _row_of(headings[number], text[starts[number] : one.at], is_several)
+        after_whole = after_whole if is_row else one.table.end
         name = f"{one.name}{head if one.name.isalpha() else ''}{f'[{row}]' if row else ''}"
         yield replace(one, name=name) if name != one.name else one
 
